@@ -1,0 +1,14 @@
+#![doc = "GPU compute skinning on wgpu."]
+#![forbid(unsafe_code)]
+
+pub mod character;
+mod error;
+pub mod gpu;
+pub mod influence;
+mod math;
+pub mod pose;
+
+pub use character::Character;
+pub use error::{Error, Result};
+pub use math::{Affine, Transform};
+pub use wgpu;
