@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::animation::{self, Targets};
 use super::document::{Document, number};
-use super::graph::{Graph, s_are};
+use super::graph::Graph;
 use super::{Fetch, Outcome, Refusal, material, pick, primitive, refuse, skin};
 use crate::Affine;
 use crate::Error;
@@ -249,8 +249,10 @@ impl Builder<'_, '_> {
 
     fn clean(&self, raw: &Influences, joint_count: usize, at: &str) -> Outcome<Influences> {
         let (influences, report) =
-            clean::clean(raw, joint_count).map_err(|e| Refusal { at: at.into(), problem: e.to_string() })?;
-        let _ = (report, s_are(1));
+            clean(raw, joint_count).map_err(|e| Refusal { at: at.into(), problem: e.to_string() })?;
+        if report.repaired() {
+            report.lines().into_iter().for_each(|line| self.document.warn(format!("{at}: {line}")));
+        }
         Ok(influences)
     }
 }

@@ -13,11 +13,14 @@ mod graph;
 mod import;
 mod material;
 mod meshopt;
+mod order;
 mod primitive;
 mod sidecar;
 mod skin;
 
 use std::path::Path;
+
+pub use order::{FilePrimitive, file_vertices};
 
 use crate::{Character, Error, Result};
 
