@@ -2,6 +2,7 @@
 
 mod hierarchy;
 
+pub(crate) use hierarchy::{palette64, worlds64};
 pub use hierarchy::{joint_worlds, skin_palette};
 
 use bytemuck::{Pod, Zeroable};
