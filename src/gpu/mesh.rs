@@ -4,7 +4,7 @@ use super::frame::encode_frame;
 use super::skin::{DELTA_WORDS, REST_WORDS, Variant};
 use crate::Result;
 use crate::character::Mesh;
-use crate::influence::{self, InfluenceLayout, Precision};
+use crate::influence::{self, InfluenceLayout, Influences, Precision, PruneContext, PruneOptions};
 
 /// How [`super::Skinner::add_mesh_with`] prunes and packs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +40,12 @@ pub(crate) struct MeshWords {
 impl MeshWords {
     pub fn new(mesh: &Mesh, options: MeshOptions) -> Result<Self> {
         mesh.validate()?;
-        let (influences, _) = influence::clean(&mesh.influences, u32::MAX as usize)?;
-        let influences = influence::prune_mesh(mesh, &influences, options.max_influences)?;
+        let influences = kept_influences(mesh, options.max_influences)?;
         let joint_count = influences.entries.iter().map(|e| e.joint + 1).max().unwrap_or(1);
         let most = (0..influences.vertex_count()).map(|v| influences.of(v).len()).max().unwrap_or(1);
         let layout = InfluenceLayout::for_mesh(most, joint_count as usize, options.precision)?;
         let packed = influence::pack(&influences, layout)?;
-        let influence_words = layout.words_per_vertex();
+        let influence_words = layout.words_per_vertex() as usize;
 
         let n = mesh.positions.len();
         let stride = REST_WORDS as usize + influence_words;
@@ -79,6 +78,13 @@ impl MeshWords {
             self.words[offsets].iter_mut().for_each(|word| *word += start);
         }
     }
+}
+
+/// The mesh's influences, cleaned and pruned with the default rules. Joint ranges are checked where the skin is known.
+pub(super) fn kept_influences(mesh: &Mesh, max: usize) -> Result<Influences> {
+    let (clean, _) = influence::clean(&mesh.influences, u32::MAX as usize)?;
+    let context = PruneContext { positions: &mesh.positions, indices: &mesh.indices, ..PruneContext::default() };
+    Ok(influence::prune(&clean, &PruneOptions { max, ..PruneOptions::default() }, &context)?.influences)
 }
 
 /// Per-vertex lists of (target, position, normal, tangent deltas), targets in ascending order.

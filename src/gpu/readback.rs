@@ -49,7 +49,8 @@ pub(crate) fn read_range(
         usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
         mapped_at_creation: false,
     });
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("dermis read-back") });
+    let mut encoder =
+        device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("dermis read-back") });
     encoder.copy_buffer_to_buffer(buffer, range.start, &staging, 0, size);
     queue.submit([encoder.finish()]);
     let (sender, receiver) = std::sync::mpsc::channel();

@@ -2,8 +2,8 @@
 
 use crate::Result;
 use crate::character::{Clip, Rig, Skin};
-use crate::math::Affine64;
 use crate::math::Affine;
+use crate::math::Affine64;
 use crate::pose::{Pose, palette64, worlds64};
 
 /// What [`super::Skinner::add_rig`] takes.

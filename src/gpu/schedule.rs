@@ -54,9 +54,9 @@ pub(crate) fn schedule(
     work.sort_unstable();
     tables.clear();
     dispatches.clear();
-    for batch in work.chunk_by(|a, b| {
-        (a.variant, a.asset_page, a.output_page) == (b.variant, b.asset_page, b.output_page)
-    }) {
+    for batch in
+        work.chunk_by(|a, b| (a.variant, a.asset_page, a.output_page) == (b.variant, b.asset_page, b.output_page))
+    {
         let jobs = tables.len() as u32;
         let job_count = batch.chunk_by(|a, b| a.mesh == b.mesh).count() as u32;
         let mut instances = jobs + 2 * job_count;

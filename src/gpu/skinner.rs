@@ -405,7 +405,8 @@ impl Skinner {
                 if found != expected {
                     return Err(Error::LengthMismatch { what: "pose", found, expected });
                 }
-                let finite = |j: &crate::pose::JointPose| bytemuck::cast_ref::<_, [f32; 12]>(j).iter().all(|x| x.is_finite());
+                let finite =
+                    |j: &crate::pose::JointPose| bytemuck::cast_ref::<_, [f32; 12]>(j).iter().all(|x| x.is_finite());
                 if let Some(index) = pose.joints.iter().position(|j| !finite(j)) {
                     return Err(Error::NotFinite { what: "pose of rig node", index });
                 }

@@ -2,8 +2,8 @@
 
 mod hierarchy;
 
-pub(crate) use hierarchy::{palette64, worlds64};
 pub use hierarchy::{joint_worlds, skin_palette};
+pub(crate) use hierarchy::{palette64, worlds64};
 
 use bytemuck::{Pod, Zeroable};
 

@@ -162,7 +162,8 @@ impl Scene {
                 }
             }
             let expected = reference_instance(&self.meshes[instance.mesh], instance);
-            worst = worst.max(compare_instance(&expected, &got[i], instance).map_err(|e| format!("instance {i}: {e}"))?);
+            worst =
+                worst.max(compare_instance(&expected, &got[i], instance).map_err(|e| format!("instance {i}: {e}"))?);
         }
         Ok(worst)
     }
@@ -178,8 +179,7 @@ pub(crate) fn frame(device: &wgpu::Device, queue: &wgpu::Queue, skinner: &mut Sk
 
 /// The influences as the GPU has them: packing has its own tests.
 pub(crate) fn stored_influences(mesh: &TestMesh) -> Influences {
-    let (clean, _) = influence::clean(&mesh.mesh.influences, mesh.kind.joints as usize).unwrap();
-    let pruned = influence::prune_mesh(&mesh.mesh, &clean, mesh.kind.width).unwrap();
+    let pruned = crate::gpu::mesh::kept_influences(&mesh.mesh, mesh.kind.width).unwrap();
     let most = (0..pruned.vertex_count()).map(|v| pruned.of(v).len()).max().unwrap();
     let layout = InfluenceLayout::for_mesh(most, mesh.kind.joints as usize, mesh.kind.precision).unwrap();
     assert_eq!(layout.width as usize, mesh.kind.width);
@@ -193,7 +193,8 @@ pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Ve
     for (target, &weight) in mesh.mesh.morphs.iter().zip(&instance.weights) {
         for d in &target.deltas {
             let wide = |v: [f32; 3]| v.map(f64::from);
-            let delta = reference::Delta { position: wide(d.position), normal: wide(d.normal), tangent: wide(d.tangent) };
+            let delta =
+                reference::Delta { position: wide(d.position), normal: wide(d.normal), tangent: wide(d.tangent) };
             deltas[d.vertex as usize].push((f64::from(weight), delta));
         }
     }
@@ -238,7 +239,9 @@ fn compare_instance(
         }
         let ratio = (distance / 2e-6).max(normal / 2e-4).max(tangent / 2e-4);
         if ratio.is_nan() || ratio > 1.0 {
-            return Err(format!("vertex {v}: position off by {distance:.1e}, normal {normal:.1e}, tangent {tangent:.1e}"));
+            return Err(format!(
+                "vertex {v}: position off by {distance:.1e}, normal {normal:.1e}, tangent {tangent:.1e}"
+            ));
         }
         worst = worst.max(ratio);
     }

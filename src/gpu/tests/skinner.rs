@@ -84,10 +84,8 @@ fn vertices_do_not_depend_on_what_else_is_in_the_scene() {
         let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
         let (nodes, skins) = rig(test_mesh.kind.joints);
         let rig_id = skinner.add_rig(&RigDescriptor { rig: &nodes, skins: &skins, clips: &[] }).unwrap();
-        let options = crate::gpu::MeshOptions {
-            max_influences: test_mesh.kind.width,
-            precision: test_mesh.kind.precision,
-        };
+        let options =
+            crate::gpu::MeshOptions { max_influences: test_mesh.kind.width, precision: test_mesh.kind.precision };
         let mesh_id = skinner.add_mesh_with(&queue, &test_mesh.mesh, options).unwrap();
         let alone = skinner.spawn(rig_id, &[mesh_id.into()]).unwrap();
         skinner.drive(alone, Drive::Palette(0, &instance.palette)).unwrap();
@@ -176,10 +174,9 @@ fn a_clip_plays_by_itself_and_stops_costing_at_its_end() {
 fn singular_and_extreme_palettes_give_finite_vertices() {
     let (device, queue) = device();
     let mut scene = Scene::new(&[KIND], 5, 8);
-    let scaled = |s: [f32; 3]| Affine {
-        rows: [[s[0], 0.0, 0.0, 1.0], [0.0, s[1], 0.0, 2.0], [0.0, 0.0, s[2], 3.0]],
-    };
-    let maps = [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1e-20, 1e-20, 1e-20], [1e15, 1e-15, 1.0], [-1.0, 1.0, 1.0]];
+    let scaled = |s: [f32; 3]| Affine { rows: [[s[0], 0.0, 0.0, 1.0], [0.0, s[1], 0.0, 2.0], [0.0, 0.0, s[2], 3.0]] };
+    let maps =
+        [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1e-20, 1e-20, 1e-20], [1e15, 1e-15, 1.0], [-1.0, 1.0, 1.0]];
     for (instance, scale) in scene.instances.iter_mut().zip(maps) {
         instance.palette = vec![scaled(scale); 7];
     }
