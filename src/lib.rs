@@ -9,6 +9,7 @@ pub mod influence;
 pub mod io;
 mod math;
 pub mod pose;
+pub mod reference;
 
 pub use character::Character;
 pub use error::{Error, Result};
