@@ -5,8 +5,11 @@ pub mod character;
 mod error;
 pub mod gpu;
 pub mod influence;
+#[cfg(feature = "gltf")]
+pub mod io;
 mod math;
 pub mod pose;
+pub mod reference;
 
 pub use character::Character;
 pub use error::{Error, Result};
