@@ -4,10 +4,13 @@
 
 mod clean;
 mod edges;
+mod edit;
+mod measure;
 mod neighbours;
 mod pack;
 mod prune;
 mod quantise;
+mod report;
 mod symmetry;
 #[cfg(test)]
 pub(crate) mod test_random;
@@ -15,9 +18,12 @@ mod ties;
 mod twins;
 
 pub use clean::{CleanReport, clean};
+pub use edit::Editor;
+pub use measure::{Displacement, Moving, displacement};
 pub use pack::{InfluenceLayout, JointFormat, PackedInfluences, Precision, pack, pack_ordered, unpack};
 pub use prune::{PruneContext, PruneOptions, PruneReport, Pruned, Redistribute, Ties, prune};
 pub use quantise::{Quantised, Share, quantise};
+pub use report::Report;
 pub use symmetry::Symmetry;
 pub use ties::TieCounts;
 

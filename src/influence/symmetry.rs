@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use crate::character::{Rig, Skin};
-use crate::math::Affine64;
+use crate::math::{Affine, Affine64};
 
 /// How far from the plane still counts as on it, relative to the size of the skeleton.
 const MIDDLE: f64 = 1e-4;
@@ -75,9 +75,11 @@ impl Symmetry {
     pub fn of_skin(rig: &Rig, skin: &Skin) -> Option<Self> {
         skin.validate(rig).ok()?;
         let names: Vec<&str> = skin.joints.iter().map(|&j| rig.nodes[j].name.as_str()).collect();
-        let position = |m| {
-            let bind = Affine64::from(m).inverse();
-            if bind.t.is_finite() { bind.t.to_array() } else { [0.0; 3] }
+        // Where the inverse bind maps to the joint's own origin.
+        let position = |m: &Affine| {
+            let bind = Affine64::from(m);
+            let origin = -(bind.m.inverse() * bind.t);
+            if origin.is_finite() { origin.to_array() } else { [0.0; 3] }
         };
         Self::find(&names, &skin.inverse_binds.iter().map(position).collect::<Vec<_>>())
     }
