@@ -6,7 +6,9 @@
 mod oracle;
 
 use dermis::Character;
-use dermis::gpu::{Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices};
+use dermis::gpu::{
+    Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+};
 use dermis::influence::Precision;
 use dermis::wgpu;
 
@@ -20,7 +22,12 @@ fn device() -> (wgpu::Device, wgpu::Queue) {
 }
 
 /// Every part of the character on the GPU, in the case's pose.
-fn skin(device: &wgpu::Device, queue: &wgpu::Queue, character: &Character, case: &oracle::Case) -> Vec<SkinnedVertices> {
+fn skin(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    character: &Character,
+    case: &oracle::Case,
+) -> Vec<SkinnedVertices> {
     let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor).unwrap();

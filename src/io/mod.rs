@@ -6,6 +6,7 @@
 
 mod accessor;
 mod animation;
+mod bake;
 mod container;
 mod document;
 mod geometry;
@@ -20,6 +21,7 @@ mod skin;
 
 use std::path::Path;
 
+pub use bake::bake_glb;
 pub use order::{FilePrimitive, file_vertices};
 
 use crate::{Character, Error, Result};
@@ -35,7 +37,8 @@ const LARGEST_FILE: u64 = 2 << 30;
 /// # Errors
 /// [`Error::File`] when the file cannot be read, [`Error::Format`] naming the place in it that cannot be used.
 pub fn load(path: &Path) -> Result<Character> {
-    let bytes = sidecar::read_regular(path, LARGEST_FILE).map_err(|source| Error::File { path: path.into(), source })?;
+    let bytes =
+        sidecar::read_regular(path, LARGEST_FILE).map_err(|source| Error::File { path: path.into(), source })?;
     let name = path.file_name().map_or_else(|| "model".into(), |n| n.to_string_lossy().into_owned());
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     load_bytes(&name, &bytes, &mut |uri| sidecar::read_inside(&folder, uri))
