@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::Influences;
 use crate::character::{Clip, Rig, Skin};
-use crate::math::{Affine, Affine64};
+use crate::math::Affine64;
 use crate::pose::{Pose, skin_palette};
 use crate::{Error, Result};
 
@@ -20,6 +20,8 @@ pub struct Displacement {
     pub metres: f64,
     /// The vertex.
     pub vertex: usize,
+    /// Name of the mesh it belongs to, for people; left empty here, for who knows it.
+    pub mesh: String,
     /// The pose that showed it, for people: `clip "walk" at 0.25 s`, `"hand.L" turned by 30° about x`.
     pub pose: String,
     /// Poses looked at.
@@ -164,7 +166,7 @@ fn poses(moving: &Moving<'_>, changes: &Changes, look: &mut Look<'_>) -> Result<
 
 /// Positions under one palette, in f64: linear blend skinning as plainly as its formula.
 #[cfg(test)]
-fn skinned(palette: &[Affine], position: [f32; 3], influences: &[super::Influence]) -> DVec3 {
+fn skinned(palette: &[crate::Affine], position: [f32; 3], influences: &[super::Influence]) -> DVec3 {
     let p = DVec3::from(position.map(f64::from));
     influences.iter().map(|i| Affine64::from(&palette[i.joint as usize]).point(p) * f64::from(i.weight)).sum()
 }
@@ -174,7 +176,7 @@ mod tests {
     use super::*;
     use crate::character::RigNode;
     use crate::influence::Influence;
-    use crate::math::Transform;
+    use crate::math::{Affine, Transform};
 
     fn arm() -> (Rig, Skin) {
         let node = |name: &str, parent, y: f32| RigNode {

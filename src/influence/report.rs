@@ -63,7 +63,7 @@ impl fmt::Display for Report {
             let (metres, percent) = (d.metres, d.percent());
             write!(f, "largest displacement: {metres:.3e} m ({percent:.4} % of the size)")?;
             if d.metres > 0.0 {
-                write!(f, " at vertex {}, {}", d.vertex, d.pose)?;
+                write!(f, " at vertex {} of {:?}, {}", d.vertex, d.mesh, d.pose)?;
             }
             writeln!(f, "; {} poses", d.poses)?;
         }
@@ -84,7 +84,8 @@ impl Report {
         let (p, c) = (&self.prune, &self.cleaned);
         let displacement = self.displacement.as_ref().map(|d| {
             serde_json::json!({
-                "metres": d.metres, "percent": d.percent(), "size": d.size, "vertex": d.vertex, "pose": d.pose,
+                "metres": d.metres, "percent": d.percent(), "size": d.size, "mesh": d.mesh, "vertex": d.vertex,
+                "pose": d.pose,
                 "poses": d.poses,
             })
         });

@@ -71,7 +71,11 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
     let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
     let warnings = document.take_warnings();
     let images = pictures.images;
-    let character = Character { name, rig, skins, meshes, parts, clips, materials, images, warnings };
+    let mut extensions = document.root.extensions_used.clone();
+    extensions.extend_from_slice(&document.root.extensions_required);
+    extensions.sort();
+    extensions.dedup();
+    let character = Character { name, rig, skins, meshes, parts, clips, materials, images, extensions, warnings };
     check(&character)?;
     Ok(character)
 }
