@@ -11,6 +11,7 @@ mod prune;
 mod render;
 mod skin;
 mod view;
+mod weights;
 
 use std::process::ExitCode;
 
