@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use dermis::character::{Rig, Skin};
-use dermis::influence::bind::{Bone, Bound, DistanceOptions, HeatOptions, bones, distance, heat, skin_at_rest};
+use dermis::influence::bind;
+use dermis::influence::bind::{Bound, DistanceOptions, HeatOptions, distance, heat, skin_at_rest};
 use dermis::influence::{PruneContext, PruneOptions, Symmetry, clean, prune};
 use dermis::io::{FileEdit, FileMesh, NewNode};
 use dermis::pose::{Pose, joint_worlds};
@@ -48,9 +49,12 @@ pub struct Args {
     /// distance: bones per vertex before pruning [default: 4].
     #[arg(long, value_name = "N")]
     bones: Option<usize>,
-    /// heat: the larger, the narrower the bands in which weights change [default: 1].
+    /// heat: the larger, the narrower the bands in which weights change [default: 4].
     #[arg(long, value_name = "C")]
     heat: Option<f32>,
+    /// heat: how much limbs are kept from pulling at each other; 1: not at all [default: 2].
+    #[arg(long, value_name = "S")]
+    separation: Option<f32>,
     /// Overwrite the input.
     #[arg(long)]
     force: bool,
@@ -75,7 +79,9 @@ impl Args {
             ]
             .into_iter()
             .find(|o| o.1),
-            Method::Distance => Some(("--heat", self.heat.is_some())).filter(|o| o.1),
+            Method::Distance => {
+                [("--heat", self.heat.is_some()), ("--separation", self.separation.is_some())].into_iter().find(|o| o.1)
+            }
         };
         match (stray, self.method) {
             (Some((option, _)), Method::Heat) => Err(format!("{option} is for --method distance").into()),
@@ -84,11 +90,15 @@ impl Args {
         }
     }
 
-    fn find(&self, file: &FileMesh, bones: &[Bone]) -> Result<Bound, dermis::Error> {
+    fn find(&self, file: &FileMesh, bones: &bind::Skeleton) -> Result<Bound, dermis::Error> {
         match self.method {
             Method::Heat => {
                 let default = HeatOptions::default();
-                let options = HeatOptions { heat: self.heat.unwrap_or(default.heat), ..default };
+                let options = HeatOptions {
+                    heat: self.heat.unwrap_or(default.heat),
+                    separation: self.separation.unwrap_or(default.separation),
+                    ..default
+                };
                 heat(&file.positions, &file.indices, bones, &options)
             }
             Method::Distance => {
@@ -98,7 +108,7 @@ impl Args {
                     radius: self.radius,
                     bones: self.bones.unwrap_or(default.bones),
                 };
-                distance(&file.positions, bones, &options)
+                distance(&file.positions, &bones.bones, &options)
             }
         }
     }
@@ -118,7 +128,7 @@ pub fn run(args: Args) -> Outcome {
     let mut edit = FileEdit::open(&args.input)?;
     for target in targets(&args, &character, &mut edit)? {
         let Target { file_mesh, file, skeleton } = target;
-        let found = bones(&skeleton.rig, &skeleton.skin)?;
+        let found = bind::skeleton(&skeleton.rig, &skeleton.skin)?;
         let bound = args.find(&file, &found)?;
         let joints = skeleton.skin.joints.len();
         let (influences, _) = clean(&bound.influences, joints)?;

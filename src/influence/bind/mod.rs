@@ -4,6 +4,8 @@
 //! follows its neighbour wherever that is near. *Heat* spreads along the surface from the bones that each vertex sees, so
 //! fingers stay apart and joints bend softly; it wants a surface.
 
+#[cfg(feature = "bind")]
+mod chains;
 mod distance;
 #[cfg(feature = "bind")]
 mod heat;
@@ -38,6 +40,15 @@ pub struct Bone {
     pub tail: [f32; 3],
 }
 
+/// The bones of a skeleton, and how its joints hang together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Skeleton {
+    /// Any number per joint.
+    pub bones: Vec<Bone>,
+    /// Parent of each joint; empty where it is not known.
+    pub parents: Vec<Option<u32>>,
+}
+
 /// Influences that were made, and what a person should know about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bound {
@@ -47,12 +58,12 @@ pub struct Bound {
     pub warnings: Vec<String>,
 }
 
-/// The bones of a skin as it was bound: from every joint to each joint below it, and from a leaf half its parent's length
-/// onwards.
+/// The skeleton of a skin as it was bound: from every joint to each joint below it, and from a leaf half its parent's length
+/// onwards. WebXR hands often list their joints side by side: those are chained by their names.
 ///
 /// # Errors
 /// Those of [`Rig::validate`] and [`Skin::validate`].
-pub fn bones(rig: &Rig, skin: &Skin) -> Result<Vec<Bone>> {
+pub fn skeleton(rig: &Rig, skin: &Skin) -> Result<Skeleton> {
     rig.validate()?;
     skin.validate(rig)?;
     let heads: Vec<DVec3> = skin.inverse_binds.iter().map(|m| origin(&Affine64::from(m))).collect();
@@ -71,13 +82,14 @@ pub fn bones(rig: &Rig, skin: &Skin) -> Result<Vec<Bone>> {
         }
         None
     };
-    let parents: Vec<Option<usize>> = (0..heads.len()).map(above).collect();
+    let names: Vec<&str> = skin.joints.iter().map(|&j| rig.nodes[j].name.as_str()).collect();
+    let parents: Vec<Option<usize>> = (0..heads.len()).map(|j| above(j).or_else(|| hand_parent(&names, j))).collect();
     let mut leaf = vec![true; heads.len()];
     parents.iter().flatten().for_each(|&p| leaf[p] = false);
-    let mut out = Vec::new();
+    let mut bones = Vec::new();
     let mut add = |joint: usize, tail: DVec3| {
         let array = |v: DVec3| v.as_vec3().to_array();
-        out.push(Bone { joint: joint as u32, head: array(heads[joint]), tail: array(tail) });
+        bones.push(Bone { joint: joint as u32, head: array(heads[joint]), tail: array(tail) });
     };
     for (joint, &parent) in parents.iter().enumerate() {
         if let Some(p) = parent {
@@ -88,7 +100,17 @@ pub fn bones(rig: &Rig, skin: &Skin) -> Result<Vec<Bone>> {
             add(joint, heads[joint] + onwards * LEAF);
         }
     }
-    Ok(out)
+    Ok(Skeleton { bones, parents: parents.into_iter().map(|p| p.map(|p| p as u32)).collect() })
+}
+
+/// The joint before this one in a WebXR hand (W3C, WebXR Hand Input, section 3.2): wrist, metacarpal, phalanges, tip.
+fn hand_parent(names: &[&str], joint: usize) -> Option<usize> {
+    const CHAIN: [&str; 5] = ["metacarpal", "phalanx-proximal", "phalanx-intermediate", "phalanx-distal", "tip"];
+    let named = |name: &str| names.iter().position(|n| *n == name);
+    let (level, finger) = CHAIN.iter().enumerate().find_map(|(i, part)| Some((i, names[joint].strip_suffix(part)?)))?;
+    let before = CHAIN[..level].iter().rev().find_map(|part| named(&format!("{finger}{part}")));
+    // The metacarpal hangs on the wrist; anything that merely ends like a part of a finger has neither.
+    before.or_else(|| (level == 0).then(|| names.iter().position(|n| n.ends_with("wrist")))?)
 }
 
 /// A skin over `joints` (nodes of `rig`) that holds a mesh as it stands in the rig's rest pose; `mesh` maps the mesh's space to
