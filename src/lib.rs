@@ -7,6 +7,8 @@ pub mod gpu;
 pub mod influence;
 mod math;
 pub mod pose;
+#[cfg(feature = "render")]
+pub mod render;
 
 pub use character::Character;
 pub use error::{Error, Result};
