@@ -139,7 +139,7 @@ fn draw_with(gpu: &Gpu, shot: &Shot, placed: &[(&Character, Affine)]) -> Picture
     let mut models: Vec<(Model, CharacterId)> = Vec::new();
     for (character, _) in placed {
         let rig = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &character.clips };
-        let rig = skinner.add_rig(queue, &rig).unwrap();
+        let rig = skinner.add_rig(&rig).unwrap();
         let meshes: Vec<_> = character.meshes.iter().map(|m| skinner.add_mesh(queue, m).unwrap()).collect();
         let parts: Vec<PartId> =
             character.parts.iter().map(|p| PartId { mesh: meshes[p.mesh], skin: p.skin }).collect();
@@ -165,7 +165,7 @@ fn draw_with(gpu: &Gpu, shot: &Shot, placed: &[(&Character, Affine)]) -> Picture
     let shown = target.create_view(&Default::default());
     let attachments = Attachments::new(device, &renderer, SIZE);
     let mut view = renderer.view(device);
-    skinner.prepare(device, queue, 0.0).unwrap();
+    skinner.prepare(device, queue, 0.0);
     let camera = camera(descriptor.depth, *origin);
     let mut encoder = device.create_command_encoder(&Default::default());
     skinner.record(&mut encoder);

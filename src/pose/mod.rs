@@ -3,6 +3,7 @@
 mod hierarchy;
 
 pub use hierarchy::{joint_worlds, skin_palette};
+pub(crate) use hierarchy::{palette64, worlds64};
 
 use bytemuck::{Pod, Zeroable};
 
