@@ -221,7 +221,9 @@ fn elements<'d>(
         let has = bytes.len();
         return refuse(
             at,
-            format!("{count} elements at stride {stride} from byte {offset} do not fit buffer view {view} ({has} bytes)"),
+            format!(
+                "{count} elements at stride {stride} from byte {offset} do not fit buffer view {view} ({has} bytes)"
+            ),
         );
     }
     let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());

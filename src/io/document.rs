@@ -111,7 +111,9 @@ impl<'a> Document<'a> {
         };
         match range() {
             Some(slice) => Ok(slice),
-            None => refuse(at, format!("bytes {offset} + {length} are past the end of buffer {buffer} ({})", bytes.len())),
+            None => {
+                refuse(at, format!("bytes {offset} + {length} are past the end of buffer {buffer} ({})", bytes.len()))
+            }
         }
     }
 

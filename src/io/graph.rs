@@ -112,7 +112,8 @@ fn scene_roots(document: &Document<'_>) -> Outcome<Option<Vec<usize>>> {
 
 /// Rest transform of a node, and the base that a matrix with shear needs.
 fn local(node: &Node, index: usize, not_unit: &mut Vec<usize>) -> Outcome<(Transform, Affine)> {
-    let numbers = [&node.translation.unwrap_or_default()[..], &node.scale.unwrap_or_default(), &node.matrix.unwrap_or_default()];
+    let numbers =
+        [&node.translation.unwrap_or_default()[..], &node.scale.unwrap_or_default(), &node.matrix.unwrap_or_default()];
     let rotation = node.rotation.map_or([0.0, 0.0, 0.0, 1.0], |q| q.0);
     if numbers.iter().copied().flatten().chain(&rotation).any(|x| !x.is_finite()) {
         return refuse(format!("nodes[{index}]"), "its transform is not finite");
@@ -168,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_matrix_that_is_a_trs_becomes_one() {
-        let rest = Transform { rotation: [0.5, -0.5, 0.5, 0.5], translation: [1.0, 2.0, 3.0], scale: [-2.0, 0.25, 3.0] };
+        let rest =
+            Transform { rotation: [0.5, -0.5, 0.5, 0.5], translation: [1.0, 2.0, 3.0], scale: [-2.0, 0.25, 3.0] };
         let affine = Affine::from(Affine64::from_trs(rest.rotation, rest.translation, rest.scale));
         let got = decompose(&affine).expect("a TRS");
         let again = Affine::from(Affine64::from_trs(got.rotation, got.translation, got.scale));

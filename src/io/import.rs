@@ -168,7 +168,8 @@ struct Builder<'b, 'd> {
 impl Builder<'_, '_> {
     fn mesh(&mut self, used: &Used) -> Outcome<Mesh> {
         let json = &self.document.root.meshes[used.index];
-        let mut mesh = Mesh { name: json.name.clone().unwrap_or_else(|| format!("mesh {}", used.index)), ..Mesh::default() };
+        let mut mesh =
+            Mesh { name: json.name.clone().unwrap_or_else(|| format!("mesh {}", used.index)), ..Mesh::default() };
         mesh.influences.offsets.push(0);
         for (i, primitive) in json.primitives.iter().enumerate() {
             let wanted = match used.which {
@@ -207,11 +208,8 @@ impl Builder<'_, '_> {
             Some(left) => left,
             None => return refuse(at, format!("the meshes have more than {MOST_VERTICES} vertices")),
         };
-        let influences = if skinned {
-            self.clean(&read.influences, used.joint_count, &at)?
-        } else {
-            Influences::rigid(n, 0)
-        };
+        let influences =
+            if skinned { self.clean(&read.influences, used.joint_count, &at)? } else { Influences::rigid(n, 0) };
 
         let start = mesh.positions.len();
         let first_index = mesh.indices.len();

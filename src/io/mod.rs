@@ -35,7 +35,8 @@ const LARGEST_FILE: u64 = 2 << 30;
 /// # Errors
 /// [`Error::File`] when the file cannot be read, [`Error::Format`] naming the place in it that cannot be used.
 pub fn load(path: &Path) -> Result<Character> {
-    let bytes = sidecar::read_regular(path, LARGEST_FILE).map_err(|source| Error::File { path: path.into(), source })?;
+    let bytes =
+        sidecar::read_regular(path, LARGEST_FILE).map_err(|source| Error::File { path: path.into(), source })?;
     let name = path.file_name().map_or_else(|| "model".into(), |n| n.to_string_lossy().into_owned());
     let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
     load_bytes(&name, &bytes, &mut |uri| sidecar::read_inside(&folder, uri))

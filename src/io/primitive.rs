@@ -213,8 +213,7 @@ fn morphs(document: &Document<'_>, json: &Json, out: &mut Vertices) -> Outcome<(
             None => Ok(Vec::new()),
             Some(accessor) => Accessor::open(document, number(accessor), Some(n))?.rows::<3>(),
         };
-        let [positions, normals, tangents] =
-            [read(target.positions)?, read(target.normals)?, read(target.tangents)?];
+        let [positions, normals, tangents] = [read(target.positions)?, read(target.normals)?, read(target.tangents)?];
         let at = |rows: &[[f32; 3]], i: usize| rows.get(i).copied().unwrap_or_default();
         let deltas = (0..n).map(|i| MorphDelta {
             vertex: i as u32,
