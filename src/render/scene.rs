@@ -52,10 +52,10 @@ impl Default for Light {
     fn default() -> Self {
         Self {
             sun_direction: [0.45, 0.9, 0.65],
-            sun_color: [1.25, 1.18, 1.08],
-            zenith: [0.30, 0.38, 0.52],
-            horizon: [0.62, 0.66, 0.72],
-            nadir: [0.20, 0.19, 0.18],
+            sun_color: [0.80, 0.76, 0.70],
+            zenith: [0.26, 0.32, 0.42],
+            horizon: [0.52, 0.56, 0.60],
+            nadir: [0.17, 0.16, 0.15],
         }
     }
 }
