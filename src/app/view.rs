@@ -50,7 +50,10 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
 /// The same scene as a picture.
 fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     let output = args.screenshot.as_deref().unwrap_or(Path::new("dermis.png"));
-    let why = why.lines().next().unwrap_or_default();
+    // winit's errors begin with the place in its source that raised them.
+    let why = why.lines().next().unwrap_or_default().trim_end_matches('.');
+    let why = why.split_once(".rs:").map_or(why, |(_, rest)| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    let why = why.trim_start_matches([':', ' ']);
     eprintln!("no display ({why}): rendering to {} instead", output.display());
     let character = match &args.model {
         Some(path) => dermis::io::load(path)?,

@@ -2,6 +2,8 @@
 
 use egui::{Align, Color32, Layout, RichText, Ui};
 
+use dermis::character::Target;
+
 use super::scene::Stage;
 
 /// Width of the panel in points.
@@ -91,7 +93,7 @@ fn header(ui: &mut Ui, stage: Option<&Stage>, actions: &mut Vec<Action>) {
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 let name = stage.map_or("dermis", |s| s.character.name.as_str());
-                ui.add(egui::Label::new(RichText::new(name).heading()).truncate());
+                ui.add(egui::Label::new(RichText::new(name).heading().strong()).truncate());
             });
         });
     });
@@ -164,12 +166,26 @@ fn morphs(ui: &mut Ui, controls: &mut Controls, stage: &Stage, actions: &mut Vec
         return;
     }
     section(ui, "Morph targets");
+    let clip = controls.clip.and_then(|i| c.clips.get(i));
     for (part, weights) in controls.morphs.iter_mut().enumerate().filter(|(_, w)| !w.is_empty()) {
+        // What the clip drives it has the last word on: shown, not changed.
+        let driven = clip.filter(|c| c.channels.iter().any(|c| c.target == Target::Morph(part)));
+        let mut shown = weights.clone();
+        let weights = match driven {
+            None => weights,
+            Some(clip) => {
+                clip.sample_morphs(part, controls.time as f32, &mut shown);
+                &mut shown
+            }
+        };
         let targets = &c.meshes[c.parts[part].mesh].morphs;
         let name = if c.parts[part].name.is_empty() { format!("part {part}") } else { c.parts[part].name.clone() };
         let open = targets.len() <= 8;
         egui::CollapsingHeader::new(name).id_salt(("morphs", part)).default_open(open).show(ui, |ui| {
             ui.spacing_mut().slider_width = 90.0;
+            if driven.is_some() {
+                ui.disable();
+            }
             for (i, (weight, target)) in weights.iter_mut().zip(targets).enumerate() {
                 let name = if target.name.is_empty() { format!("target {i}") } else { target.name.clone() };
                 ui.horizontal(|ui| {
