@@ -5,9 +5,13 @@ pub mod character;
 mod error;
 pub mod gpu;
 pub mod influence;
+#[cfg(feature = "gltf")]
+pub mod io;
 mod math;
 pub mod pose;
 pub mod reference;
+#[cfg(feature = "render")]
+pub mod render;
 
 pub use character::Character;
 pub use error::{Error, Result};

@@ -8,6 +8,7 @@ mod pose;
 mod prune;
 mod render;
 mod skin;
+mod tube;
 mod view;
 
 use std::process::ExitCode;
