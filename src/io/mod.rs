@@ -6,6 +6,7 @@
 
 mod accessor;
 mod animation;
+mod bake;
 mod container;
 mod document;
 mod geometry;
@@ -20,6 +21,7 @@ mod skin;
 
 use std::path::Path;
 
+pub use bake::bake_glb;
 pub use order::{FilePrimitive, file_vertices};
 
 use crate::{Character, Error, Result};
