@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::animation::{self, Targets};
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Graph;
 use super::{Fetch, Outcome, Refusal, material, pick, primitive, refuse, skin};
 use crate::Affine;
@@ -12,7 +12,7 @@ use crate::character::{Character, Material, Mesh, MorphTarget, Part, Primitive, 
 use crate::influence::{Influences, clean};
 
 /// Most vertices all meshes together may have.
-const MOST_VERTICES: usize = 1 << 26;
+const MOST_VERTICES: usize = 1 << 25;
 
 pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outcome<Character> {
     let document = Document::open(bytes, fetch)?;
@@ -44,7 +44,7 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
             continue;
         }
         let node = &document.root.nodes[user.node];
-        let part_name = node.name.clone().unwrap_or_else(|| format!("node {}", user.node));
+        let part_name = named(&node.name, "node", user.node);
         let own_skin = user.skin.unwrap_or(skins.len());
         if user.skin.is_none() {
             let joints = placement[user.node].into_iter().collect();
@@ -176,8 +176,7 @@ struct Builder<'b, 'd> {
 impl Builder<'_, '_> {
     fn mesh(&mut self, used: &Used) -> Outcome<Mesh> {
         let json = &self.document.root.meshes[used.index];
-        let mut mesh =
-            Mesh { name: json.name.clone().unwrap_or_else(|| format!("mesh {}", used.index)), ..Mesh::default() };
+        let mut mesh = Mesh { name: named(&json.name, "mesh", used.index), ..Mesh::default() };
         mesh.influences.offsets.push(0);
         for (i, primitive) in json.primitives.iter().enumerate() {
             let wanted = match used.which {
