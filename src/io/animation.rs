@@ -5,7 +5,7 @@ use gltf::json::animation::{Interpolation as JsonInterpolation, Property, Sample
 use gltf::json::validation::Checked;
 
 use super::accessor::Accessor;
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Placement;
 use super::{Outcome, pick, refuse};
 use crate::character::{Channel, Clip, Interpolation, Target};
@@ -30,7 +30,7 @@ fn clip(
     index: usize,
     animation: &gltf::json::Animation,
 ) -> Outcome<Clip> {
-    let name = animation.name.clone().unwrap_or_else(|| format!("clip {index}"));
+    let name = named(&animation.name, "clip", index);
     let mut channels = Vec::new();
     for (i, channel) in animation.channels.iter().enumerate() {
         let at = format!("animations[{index}].channels[{i}]");
@@ -41,8 +41,10 @@ fn clip(
             // Extensions may add paths; the rest of the clip is fine without them.
             (Checked::Invalid, _) => continue,
             (Checked::Valid(Property::MorphTargetWeights), _) => {
-                let parts: Vec<_> = (targets.morphs)(node).into_iter().filter(|&(_, width)| width > 0).collect();
-                if parts.is_empty() && targets.placement[node].is_some() {
+                let mut parts = (targets.morphs)(node);
+                let known = targets.placement[node].is_some() || !parts.is_empty();
+                parts.retain(|&(_, width)| width > 0);
+                if parts.is_empty() && known {
                     document.warn(format!("{at} drives morph weights, but node {node} has no morph targets: dropped"));
                 }
                 parts.into_iter().map(|(part, width)| (Target::Morph(part), width)).collect()

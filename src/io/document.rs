@@ -156,6 +156,11 @@ pub(super) fn number<T>(index: Index<T>) -> usize {
     index.value()
 }
 
+/// The file's name for something, or `what index`.
+pub(super) fn named(name: &Option<String>, what: &str, index: usize) -> String {
+    name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("{what} {index}"))
+}
+
 /// Parses the JSON. Depth is limited to 128 by serde_json.
 fn parse(json: &[u8]) -> Outcome<Root> {
     let fail = |error: serde_json::Error| Refusal { at: "JSON".into(), problem: error.to_string() };
@@ -167,7 +172,14 @@ fn parse(json: &[u8]) -> Outcome<Root> {
             channels.retain(|c| c.get("target").is_none_or(|t| !t.is_object() || t.get("node").is_some()));
         }
     }
-    let root: Root = serde_json::from_value(value).map_err(fail)?;
+    // Nothing here looks at cameras, so a broken one does no harm.
+    if let Some(object) = value.as_object_mut() {
+        object.remove("cameras");
+    }
+    let root: Root = serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        Refusal { at: if path == "." { "JSON".into() } else { path }, problem: error.into_inner().to_string() }
+    })?;
     if !root.asset.version.starts_with("2.") {
         return refuse("asset", format!("glTF version {} is not supported, only 2.x", root.asset.version));
     }

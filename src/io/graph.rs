@@ -2,7 +2,7 @@
 
 use gltf::json::scene::Node;
 
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::{Outcome, pick, refuse};
 use crate::character::{Rig, RigNode};
 use crate::math::{Affine64, unit_quat};
@@ -77,7 +77,12 @@ impl Graph {
             placement[i] = Some(rig.nodes.len());
             let json = &document.root.nodes[i];
             let (rest, base) = local(json, i, &mut not_unit)?;
-            let name = json.name.clone().unwrap_or_else(|| format!("node {i}"));
+            if json.matrix.is_some()
+                && [json.translation.is_some(), json.rotation.is_some(), json.scale.is_some()].contains(&true)
+            {
+                document.warn(format!("nodes[{i}] has a matrix and parts of one: the matrix counts"));
+            }
+            let name = named(&json.name, "node", i);
             let parent = self.parents[i].and_then(|p| placement[p]);
             rig.nodes.push(RigNode { name, parent, rest, base, source: i });
         }

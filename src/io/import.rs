@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::animation::{self, Targets};
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Graph;
 use super::primitive::Vertices;
 use super::{Fetch, Outcome, Refusal, material, pick, primitive, refuse, skin};
@@ -13,7 +13,7 @@ use crate::character::{Character, Material, Mesh, MorphTarget, Part, Primitive, 
 use crate::influence::{CleanReport, Influences, clean};
 
 /// Most vertices all meshes together may have.
-const MOST_VERTICES: usize = 1 << 26;
+const MOST_VERTICES: usize = 1 << 25;
 
 pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outcome<Character> {
     let document = Document::open(bytes, fetch)?;
@@ -21,7 +21,7 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
     let (users, used) = users(&document, &graph)?;
 
     let mut wanted = skin::joint_nodes(&document)?;
-    wanted.extend(users.iter().map(|u| u.node));
+    wanted.extend(users.iter().filter(|u| u.skin.is_none()).map(|u| u.node));
     if wanted.is_empty() {
         // A file of animations: all of it is skeleton.
         wanted.extend((0..graph.live.len()).filter(|&i| graph.live[i]));
@@ -45,7 +45,7 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
             continue;
         }
         let node = &document.root.nodes[user.node];
-        let part_name = node.name.clone().unwrap_or_else(|| format!("node {}", user.node));
+        let part_name = named(&node.name, "node", user.node);
         let own_skin = user.skin.unwrap_or(skins.len());
         if user.skin.is_none() {
             let joints = placement[user.node].into_iter().collect();
@@ -133,6 +133,9 @@ fn users(document: &Document<'_>, graph: &Graph) -> Outcome<(Vec<User>, Vec<Used
         };
         let Some(index) = node.mesh.map(number) else { continue };
         let mesh = pick(&root.meshes, index, "mesh", &at)?;
+        if mesh.primitives.is_empty() {
+            document.warn(format!("meshes[{index}] has no primitives: left out"));
+        }
         let with = mesh.primitives.iter().filter(|p| primitive::has_influences(p)).count();
         let without = mesh.primitives.len() - with;
         let mut show = |which: Which, skin: Option<(usize, usize)>| {
@@ -145,6 +148,7 @@ fn users(document: &Document<'_>, graph: &Graph) -> Outcome<(Vec<User>, Vec<Used
             users.push(User { node: i, mesh, skin: skin.map(|(index, _)| index) });
         };
         match skin {
+            None if mesh.primitives.is_empty() => {}
             None => show(Which::All, None),
             Some(_) => {
                 if with > 0 {
@@ -173,8 +177,7 @@ struct Builder<'b, 'd> {
 impl Builder<'_, '_> {
     fn mesh(&mut self, used: &Used) -> Outcome<Mesh> {
         let json = &self.document.root.meshes[used.index];
-        let mut mesh =
-            Mesh { name: json.name.clone().unwrap_or_else(|| format!("mesh {}", used.index)), ..Mesh::default() };
+        let mut mesh = Mesh { name: named(&json.name, "mesh", used.index), ..Mesh::default() };
         mesh.influences.offsets.push(0);
         for (i, primitive) in json.primitives.iter().enumerate() {
             let wanted = match used.which {
