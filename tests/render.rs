@@ -498,3 +498,50 @@ fn what_cannot_be_drawn_is_an_error() {
     character.meshes[0].primitives[0].material = 7;
     assert_eq!(refuse(&character), "material 7 is out of range: there are 1");
 }
+
+#[test]
+fn a_steady_view_allocates_no_more_than_two_uploads() {
+    let Gpu { device, queue } = &Gpu::open();
+    let white = square(unlit([1.0; 4]), vec![]);
+    let renderer = Renderer::new(device, &RendererDescriptor::default()).unwrap();
+    let model = renderer.model(device, queue, &white).unwrap();
+    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
+    let rig = RigDescriptor { rig: &white.rig, skins: &white.skins, clips: &[] };
+    let rig = skinner.add_rig(&rig).unwrap();
+    let mesh = skinner.add_mesh(queue, &white.meshes[0]).unwrap();
+    let place = |i: u8| Instance {
+        character: skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap(),
+        model: &model,
+        transform: at(f32::from(i), 0.0, 0.0),
+    };
+    let instances: Vec<Instance<'_>> = (0..37).map(place).collect();
+    skinner.prepare(device, queue, 0.0);
+    let (camera, light) = (camera(Depth::Reversed, [0.0; 3]), Light::default());
+    let background = Background::Sky(None);
+    let scene = Scene { camera: &camera, light: &light, background, skinner: &skinner, instances: &instances };
+    let mut view = renderer.view(device);
+    let [small, large] = [240, 37 * 64].map(|size| {
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::UNIFORM;
+        let buffer = wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false };
+        (device.create_buffer(&buffer), vec![0; size as usize])
+    });
+    let mut count = |ours: bool| {
+        let counted = allocation_counter::measure(|| match ours {
+            true => view.prepare(device, queue, &scene).unwrap(),
+            false => [&large, &small].into_iter().for_each(|(buffer, bytes)| queue.write_buffer(buffer, 0, bytes)),
+        });
+        queue.submit([]);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        counted.count_total
+    };
+    let mut least = [u64::MAX; 2];
+    for frame in 0..16 {
+        let counts = [count(true), count(false)];
+        // The first frames make room; wgpu itself now and then grows a list.
+        if frame >= 4 {
+            least = [0, 1].map(|i| least[i].min(counts[i]));
+        }
+    }
+    println!("allocations per frame: {} in View::prepare, {} in two bare uploads", least[0], least[1]);
+    assert!(least[0] <= least[1], "{least:?}");
+}

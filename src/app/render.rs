@@ -7,8 +7,8 @@ use glam::Vec2;
 
 use super::view::camera::Orbit;
 use super::view::picture;
-use super::view::scene::{Stage, find_clip};
-use super::{Outcome, device};
+use super::view::scene::Stage;
+use super::{Outcome, device, model, output};
 
 /// Renders one frame to a PNG, headless.
 #[derive(clap::Args)]
@@ -36,7 +36,7 @@ pub struct Args {
     /// Leaves the ground and its grid out.
     #[arg(long)]
     no_grid: bool,
-    /// Writes even over the input file.
+    /// Overwrite the model itself.
     #[arg(long)]
     force: bool,
 }
@@ -57,12 +57,12 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if args.model == Path::new("hand") && !args.model.exists() {
         return Err("the built-in hands are not there yet".into());
     }
-    if !args.force && same_file(&args.model, &args.output) {
-        let path = args.output.display();
-        return Err(format!("{path} is the input; it is not written over without --force").into());
+    if args.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+        return Err(format!("{}: the name must end in .png", args.output.display()).into());
     }
-    let character = dermis::io::load(&args.model)?;
-    let clip = args.clip.as_deref().map(|wanted| find_clip(&character, wanted)).transpose()?;
+    output::check(&args.output, &[&args.model], args.force)?;
+    let character = model::load(&args.model)?;
+    let clip = args.clip.as_deref().map(|wanted| model::clip(&character, wanted)).transpose()?;
     let time = match clip {
         Some(clip) if args.time.is_finite() => args.time.clamp(0.0, character.clips[clip].duration.max(0.0)),
         _ => 0.0,
@@ -70,11 +70,6 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
     let shot = Shot { clip, time, size: args.size, grid: !args.no_grid, orbit };
     shot.take(character, adapter)?.save(&args.output)
-}
-
-/// True when both paths lead to one existing file.
-fn same_file(a: &Path, b: &Path) -> bool {
-    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// One picture of a character, framed from where `orbit` stands.

@@ -59,8 +59,7 @@ pub fn tube() -> Character {
             ..Material::default()
         }],
         images: vec![stripes(256, 512)],
-        extensions: Vec::new(),
-        warnings: Vec::new(),
+        ..Character::default()
     }
 }
 

@@ -56,7 +56,7 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     let why = why.trim_start_matches([':', ' ']);
     eprintln!("no display ({why}): rendering to {} instead", output.display());
     let character = match &args.model {
-        Some(path) => dermis::io::load(path)?,
+        Some(path) => super::model::load(path)?,
         None => tube::tube(),
     };
     // A moment after the start, when the first clip is under way.

@@ -9,6 +9,8 @@ mod animation;
 mod bake;
 mod container;
 mod document;
+mod edit;
+mod file_mesh;
 mod geometry;
 mod graph;
 mod import;
@@ -22,6 +24,8 @@ mod skin;
 use std::path::Path;
 
 pub use bake::bake_glb;
+pub use edit::{FileEdit, InfluenceSet, NewNode, SetWeights, influence_sets, quantised_sets};
+pub use file_mesh::FileMesh;
 pub use order::{FilePrimitive, file_vertices};
 
 use crate::{Character, Error, Result};

@@ -245,7 +245,29 @@ impl Open {
         self.frames = 0;
         self.orbit = Orbit::default();
         self.change_clip();
-        self.frame_all = true;
+        self.frame_clip();
+    }
+
+    /// Frames the whole of the clip that plays, or the rest pose.
+    fn frame_clip(&mut self) {
+        let (aspect, _, free) = self.layout();
+        let Some(stage) = &mut self.stage else { return };
+        let points = match self.controls.clip {
+            Some(clip) => stage.measure_clip(&self.canvas.gpu, clip),
+            None => {
+                stage.prepare(&self.canvas.gpu, 0.0);
+                stage.measure(&self.canvas.gpu)
+            }
+        };
+        self.frame_points(points, aspect, free);
+    }
+
+    fn frame_points(&mut self, points: dermis::Result<Vec<[f32; 3]>>, aspect: f32, free: Vec2) {
+        match points {
+            Ok(points) if points.is_empty() => self.controls.problem = Some("this file has nothing to draw".into()),
+            Ok(points) => self.orbit.frame(&points, aspect, free),
+            Err(error) => self.controls.problem = Some(error.to_string()),
+        }
     }
 
     fn change_clip(&mut self) {
@@ -371,11 +393,8 @@ impl Open {
     fn frame_all(&mut self) {
         let (aspect, _, free) = self.layout();
         let Some(stage) = &mut self.stage else { return };
-        match stage.measure(&self.canvas.gpu) {
-            Ok(points) if points.is_empty() => self.controls.problem = Some("this file has nothing to draw".into()),
-            Ok(points) => self.orbit.frame(&points, aspect, free),
-            Err(error) => self.controls.problem = Some(error.to_string()),
-        }
+        let points = stage.measure(&self.canvas.gpu);
+        self.frame_points(points, aspect, free);
     }
 
     /// Saves what is seen, without the panel, under the first free name in the current folder.
