@@ -21,11 +21,11 @@ fn copy(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     if (vertex >= work.vertex_count) {
         return;
     }
-    let from = 7u * (vertex % work.source_count);
-    let to = 5u * vertex;
-    target_words[to] = source[from] ^ source[from + 5u];
-    target_words[to + 1u] = source[from + 1u] ^ source[from + 6u];
-    target_words[to + 2u] = source[from + 2u];
-    target_words[to + 3u] = source[from + 3u];
-    target_words[to + 4u] = source[from + 4u];
+    let first = 7u * (vertex % work.source_count);
+    let out = 5u * vertex;
+    target_words[out] = source[first] ^ source[first + 5u];
+    target_words[out + 1u] = source[first + 1u] ^ source[first + 6u];
+    target_words[out + 2u] = source[first + 2u];
+    target_words[out + 3u] = source[first + 3u];
+    target_words[out + 4u] = source[first + 4u];
 }

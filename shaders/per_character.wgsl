@@ -34,21 +34,21 @@ fn per_character(@builtin(global_invocation_id) id: vec3<u32>) {
         r1 += weight * palettes[at + 1u];
         r2 += weight * palettes[at + 2u];
     }
-    let from = 10u * vertex;
-    let p = vec4<f32>(rest[from], rest[from + 1u], rest[from + 2u], 1.0);
-    let n = vec3<f32>(rest[from + 3u], rest[from + 4u], rest[from + 5u]);
-    let t = vec3<f32>(rest[from + 6u], rest[from + 7u], rest[from + 8u]);
+    let first = 10u * vertex;
+    let p = vec4<f32>(rest[first], rest[first + 1u], rest[first + 2u], 1.0);
+    let n = vec3<f32>(rest[first + 3u], rest[first + 4u], rest[first + 5u]);
+    let t = vec3<f32>(rest[first + 6u], rest[first + 7u], rest[first + 8u]);
     let normal = normalize(vec3<f32>(dot(r0.xyz, n), dot(r1.xyz, n), dot(r2.xyz, n)));
     let tangent = normalize(vec3<f32>(dot(r0.xyz, t), dot(r1.xyz, t), dot(r2.xyz, t)));
-    let to = 10u * (character.output + vertex);
-    skinned[to] = dot(r0, p);
-    skinned[to + 1u] = dot(r1, p);
-    skinned[to + 2u] = dot(r2, p);
-    skinned[to + 3u] = normal.x;
-    skinned[to + 4u] = normal.y;
-    skinned[to + 5u] = normal.z;
-    skinned[to + 6u] = tangent.x;
-    skinned[to + 7u] = tangent.y;
-    skinned[to + 8u] = tangent.z;
-    skinned[to + 9u] = rest[from + 9u];
+    let out = 10u * (character.output + vertex);
+    skinned[out] = dot(r0, p);
+    skinned[out + 1u] = dot(r1, p);
+    skinned[out + 2u] = dot(r2, p);
+    skinned[out + 3u] = normal.x;
+    skinned[out + 4u] = normal.y;
+    skinned[out + 5u] = normal.z;
+    skinned[out + 6u] = tangent.x;
+    skinned[out + 7u] = tangent.y;
+    skinned[out + 8u] = tangent.z;
+    skinned[out + 9u] = rest[first + 9u];
 }
