@@ -1,8 +1,21 @@
 //! Poses: one local record per rig node, and what they do to a rig.
 
+mod barycentric;
+mod blend;
+mod evaluate;
+mod follow;
+mod groups;
 mod hierarchy;
+mod hull;
+mod limits;
+mod space;
 
+pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
+pub use evaluate::Blended;
+pub use groups::{Channels, Fade, GroupMode, SpaceState};
 pub use hierarchy::{joint_worlds, skin_palette};
+pub use limits::Limit;
+pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
 
 use bytemuck::{Pod, Zeroable};
 
