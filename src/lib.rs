@@ -7,6 +7,7 @@ pub mod gpu;
 pub mod influence;
 mod math;
 pub mod pose;
+pub mod reference;
 
 pub use character::Character;
 pub use error::{Error, Result};

@@ -78,8 +78,6 @@ pub(crate) struct Affine64 {
 }
 
 impl Affine64 {
-    pub const IDENTITY: Self = Self { m: DMat3::IDENTITY, t: DVec3::ZERO };
-
     pub fn from_trs(rotation: [f32; 4], translation: [f32; 3], scale: [f32; 3]) -> Self {
         let q = unit_quat(rotation);
         let s = DVec3::from(scale.map(f64::from));
@@ -88,11 +86,6 @@ impl Affine64 {
 
     pub fn mul(&self, b: &Self) -> Self {
         Self { m: self.m * b.m, t: self.m * b.t + self.t }
-    }
-
-    pub fn inverse(&self) -> Self {
-        let m = self.m.inverse();
-        Self { m, t: -(m * self.t) }
     }
 
     pub fn point(&self, p: DVec3) -> DVec3 {

@@ -1,4 +1,18 @@
 //! Bone influences of vertices: any number per vertex on the way in, fixed-width words on the way out.
+//!
+//! [`clean`] what a file says, [`prune`](prune()) it to a few per vertex, [`pack`](pack()) it into words.
+
+mod clean;
+mod pack;
+mod prune;
+#[cfg(test)]
+pub(crate) mod test_random;
+
+pub use clean::{CleanReport, clean};
+pub use pack::{InfluenceLayout, JointFormat, PackedInfluences, Precision, pack, pack_ordered, unpack};
+pub use prune::{PruneContext, PruneOptions, Pruned, Redistribute, Ties, prune};
+
+use crate::{Error, Result};
 
 /// Joints and weights of every vertex, any number each (a CSR list).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +51,26 @@ impl Influences {
         out
     }
 
+    /// Checks that the offsets ascend and end with the entries.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::OutOfRange`].
+    pub fn validate(&self) -> Result<()> {
+        let (found, expected) = (self.entries.len(), self.offsets.last().map_or(0, |&o| o as usize));
+        if found != expected || self.offsets.first().is_some_and(|&o| o != 0) {
+            return Err(Error::LengthMismatch { what: "the list of influences", found, expected });
+        }
+        match self.offsets.windows(2).find(|w| w[0] > w[1]) {
+            Some(w) => Err(Error::OutOfRange { what: "influence offset", index: w[0] as usize, count: w[1] as usize }),
+            None => Ok(()),
+        }
+    }
+
+    /// The largest number of influences of any vertex.
+    pub fn max_per_vertex(&self) -> usize {
+        self.offsets.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
+    }
+
     /// Number of vertices.
     pub fn vertex_count(&self) -> usize {
         self.offsets.len().saturating_sub(1)
@@ -46,4 +80,9 @@ impl Influences {
     pub fn of(&self, vertex: usize) -> &[Influence] {
         &self.entries[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
     }
+}
+
+/// The weight in units of 2⁻²⁰: weights that agree in these are a tie.
+pub(crate) fn snap(weight: f32) -> i64 {
+    (f64::from(weight) * f64::from(1 << 20)).round() as i64
 }

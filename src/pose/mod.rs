@@ -14,6 +14,7 @@ pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use evaluate::Blended;
 pub use groups::{Channels, Fade, GroupMode, SpaceState};
 pub use hierarchy::{joint_worlds, skin_palette};
+pub(crate) use hierarchy::{palette64, worlds64};
 pub use limits::Limit;
 pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
 

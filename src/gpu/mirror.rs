@@ -1,0 +1,97 @@
+//! A GPU buffer with a copy on the CPU that only uploads what changed.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+
+use super::ranges::Ranges;
+use crate::{Error, Result};
+
+/// Elements nearer than this are uploaded together: one call is cheaper than two.
+const MERGE_GAP: u32 = 64;
+
+/// Ranges of `T` handed out to characters; written on the CPU, read by shaders.
+#[derive(Debug)]
+pub(crate) struct Mirror<T> {
+    what: &'static str,
+    pub data: Vec<T>,
+    ranges: Ranges,
+    pub buffer: wgpu::Buffer,
+    /// The run of changed elements not uploaded yet.
+    run: Range<u32>,
+}
+
+impl<T: Pod> Mirror<T> {
+    pub fn new(device: &wgpu::Device, what: &'static str, capacity: u32) -> Self {
+        Self {
+            what,
+            data: vec![T::zeroed(); capacity as usize],
+            ranges: Ranges::new(capacity),
+            buffer: Self::make(device, what, capacity),
+            run: 0..0,
+        }
+    }
+
+    fn make(device: &wgpu::Device, what: &'static str, capacity: u32) -> wgpu::Buffer {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(what),
+            size: u64::from(capacity) * size_of::<T>() as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// Room for `count` elements. Returns its start and whether the buffer was replaced by a larger one, whose contents
+    /// then are all uploaded again.
+    pub fn allocate(&mut self, device: &wgpu::Device, count: u32) -> Result<(u32, bool)> {
+        if let Some(start) = self.ranges.allocate(count) {
+            return Ok((start, false));
+        }
+        let limits = device.limits();
+        let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let largest = (bytes / size_of::<T>() as u64).min(u64::from(u32::MAX / 4)) as u32;
+        let old = self.ranges.capacity();
+        let needed = old.saturating_add(count);
+        if needed > largest {
+            let needed = u64::from(needed);
+            return Err(Error::DeviceLimit { what: self.what, needed, limit: u64::from(largest) });
+        }
+        let capacity = old.saturating_mul(2).max(needed).min(largest);
+        self.ranges.grow(capacity);
+        self.data.resize(capacity as usize, T::zeroed());
+        self.buffer = Self::make(device, self.what, capacity);
+        self.run = 0..old;
+        let start = self.ranges.allocate(count).unwrap_or(0);
+        Ok((start, true))
+    }
+
+    pub fn release(&mut self, start: u32, count: u32) {
+        self.ranges.release(start, count);
+    }
+
+    /// Notes that elements changed; uploads the run before them when they are far from it.
+    pub fn changed(&mut self, queue: &wgpu::Queue, start: u32, count: u32) {
+        if count == 0 {
+            return;
+        }
+        let end = start + count;
+        if self.run.is_empty() {
+            self.run = start..end;
+        } else if start <= self.run.end + MERGE_GAP && end + MERGE_GAP >= self.run.start {
+            self.run = self.run.start.min(start)..self.run.end.max(end);
+        } else {
+            self.flush(queue);
+            self.run = start..end;
+        }
+    }
+
+    /// Uploads what is left.
+    pub fn flush(&mut self, queue: &wgpu::Queue) {
+        if !self.run.is_empty() {
+            let run = self.run.start as usize..self.run.end as usize;
+            let offset = u64::from(self.run.start) * size_of::<T>() as u64;
+            queue.write_buffer(&self.buffer, offset, bytemuck::cast_slice(&self.data[run]));
+            self.run = 0..0;
+        }
+    }
+}

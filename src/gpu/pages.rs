@@ -1,0 +1,85 @@
+//! Storage that grows by adding pages, so that what hosts have bound never moves.
+
+use super::ranges::Ranges;
+use crate::{Error, Result};
+
+/// A place in a [`Pages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub page: u32,
+    pub start: u32,
+    pub count: u32,
+}
+
+/// What a page is made of: one buffer per stream, all with the same number of elements.
+#[derive(Debug)]
+pub(crate) struct PageKind {
+    /// Name in error messages, plural.
+    pub what: &'static str,
+    /// Label and bytes per element of each stream.
+    pub streams: &'static [(&'static str, u64)],
+    pub usage: wgpu::BufferUsages,
+    /// Elements of the first page.
+    pub first_capacity: u32,
+}
+
+/// One page: as many buffers as the kind has streams.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub buffers: Vec<wgpu::Buffer>,
+    ranges: Ranges,
+}
+
+/// Pages of one kind.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    kind: PageKind,
+    /// Elements no page may exceed, by the device's limits.
+    largest: u32,
+    pub pages: Vec<Page>,
+}
+
+impl Pages {
+    pub fn new(device: &wgpu::Device, kind: PageKind) -> Self {
+        let limits = device.limits();
+        let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let widest = kind.streams.iter().map(|s| s.1).max().unwrap_or(4);
+        // Indices are u32 words in the shader.
+        let largest = (bytes / widest).min(u64::from(u32::MAX) / widest.div_ceil(4)) as u32;
+        Self { kind, largest, pages: Vec::new() }
+    }
+
+    /// Bytes a new allocation of `count` elements would add; 0 when it fits in what is there.
+    pub fn allocate(&mut self, device: &wgpu::Device, count: u32) -> Result<Place> {
+        if count > self.largest {
+            return Err(Error::DeviceLimit {
+                what: self.kind.what,
+                needed: u64::from(count),
+                limit: u64::from(self.largest),
+            });
+        }
+        for (i, page) in self.pages.iter_mut().enumerate() {
+            if let Some(start) = page.ranges.allocate(count) {
+                return Ok(Place { page: i as u32, start, count });
+            }
+        }
+        let doubled = self.pages.last().map_or(self.kind.first_capacity, |p| p.ranges.capacity().saturating_mul(2));
+        let capacity = doubled.max(count).min(self.largest);
+        let buffers = self.kind.streams.iter().map(|&(label, bytes)| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: (u64::from(capacity) * bytes).next_multiple_of(4),
+                usage: self.kind.usage,
+                mapped_at_creation: false,
+            })
+        });
+        let mut page = Page { buffers: buffers.collect(), ranges: Ranges::new(capacity) };
+        let start = page.ranges.allocate(count).unwrap_or(0);
+        self.pages.push(page);
+        Ok(Place { page: self.pages.len() as u32 - 1, start, count })
+    }
+
+    pub fn release(&mut self, place: Place) {
+        self.pages[place.page as usize].ranges.release(place.start, place.count);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a skinner keeps of a rig.
+
+use crate::Result;
+use crate::character::{Clip, Rig, Skin};
+use crate::math::Affine;
+use crate::math::Affine64;
+use crate::pose::{Pose, palette64, worlds64};
+
+/// What [`super::Skinner::add_rig`] takes.
+#[derive(Clone, Copy, Debug)]
+pub struct RigDescriptor<'a> {
+    /// The nodes.
+    pub rig: &'a Rig,
+    /// The skins that hang on it; parts name them by index.
+    pub skins: &'a [Skin],
+    /// Clips that [`super::Drive::Clip`] may play.
+    pub clips: &'a [Clip],
+}
+
+/// A rig with what posing needs precomputed.
+#[derive(Debug)]
+pub(crate) struct RigData {
+    rig: Rig,
+    skins: Vec<Skin>,
+    pub clips: Vec<Clip>,
+    /// [`Rig::bone_axes`].
+    axes: Vec<[f32; 3]>,
+    /// First joint of each skin in a character's palettes; one more than there are skins, the last is the total.
+    pub skin_starts: Vec<u32>,
+}
+
+impl RigData {
+    pub fn new(descriptor: &RigDescriptor<'_>) -> Result<Self> {
+        descriptor.rig.validate()?;
+        let mut skin_starts = vec![0];
+        let mut total = 0;
+        for skin in descriptor.skins {
+            skin.validate(descriptor.rig)?;
+            total += skin.joints.len() as u32;
+            skin_starts.push(total);
+        }
+        Ok(Self {
+            rig: descriptor.rig.clone(),
+            skins: descriptor.skins.to_vec(),
+            clips: descriptor.clips.to_vec(),
+            axes: descriptor.rig.bone_axes(),
+            skin_starts,
+        })
+    }
+
+    pub fn node_count(&self) -> usize {
+        self.rig.nodes.len()
+    }
+
+    pub fn skin_count(&self) -> usize {
+        self.skins.len()
+    }
+
+    pub fn joint_count(&self, skin: usize) -> u32 {
+        self.skin_starts[skin + 1] - self.skin_starts[skin]
+    }
+
+    /// Joints of all skins together.
+    pub fn palette_len(&self) -> u32 {
+        self.skin_starts[self.skins.len()]
+    }
+
+    pub fn rest_pose(&self) -> Pose {
+        Pose::rest(&self.rig)
+    }
+
+    /// Palettes of all skins into `out` (`palette_len` elements); `worlds` is scratch.
+    pub fn palettes(&self, pose: &Pose, worlds: &mut Vec<Affine64>, out: &mut [Affine]) -> Result<()> {
+        worlds64(&self.rig, &self.axes, pose, worlds)?;
+        for (skin, ends) in self.skins.iter().zip(self.skin_starts.windows(2)) {
+            palette64(skin, &self.axes, pose, worlds, &mut out[ends[0] as usize..ends[1] as usize]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! The shipped WGSL, parsed, against the Rust records and constants that feed it.
+
+use super::super::skin::{Batch, CHUNK, DELTA_WORDS, GROUP_SIZE, Job, REST_WORDS};
+
+#[test]
+fn records_have_the_shader_s_layout() {
+    let source = concat!(include_str!("../../../shaders/skin.wgsl"), include_str!("../../../shaders/frame.wgsl"));
+    let module = naga::front::wgsl::parse_str(source).unwrap();
+    let mut validator =
+        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::empty());
+    validator.validate(&module).unwrap();
+
+    let layout = |name: &str| {
+        let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+        let naga::TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };
+        let members: Vec<_> = members.iter().map(|m| (m.name.clone().unwrap(), m.offset as usize)).collect();
+        (members, *span as usize)
+    };
+    macro_rules! same_layout {
+        ($ty:ident { $($field:ident),* }) => {
+            let expected: Vec<(String, usize)> =
+                vec![$((stringify!($field).to_owned(), std::mem::offset_of!($ty, $field))),*];
+            assert_eq!(layout(stringify!($ty)), (expected, size_of::<$ty>()));
+        };
+    }
+    same_layout!(Batch { jobs, job_count, group_count, grid_width });
+    same_layout!(Job { first_group, block_count, vertex_count, vertices, stride, morphs, instances, instance_count });
+
+    let skin = &module.entry_points[0];
+    assert_eq!((skin.name.as_str(), skin.workgroup_size), ("skin", [GROUP_SIZE, 1, 1]));
+    let constant = |name: &str| {
+        let found = module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).map(|(_, c)| c.init);
+        match module.global_expressions[found.unwrap()] {
+            naga::Expression::Literal(naga::Literal::U32(value)) => value,
+            ref other => panic!("{name} is {other:?}"),
+        }
+    };
+    assert_eq!(constant("GROUP_SIZE"), GROUP_SIZE);
+    assert_eq!(constant("REST_WORDS"), REST_WORDS);
+    assert_eq!(constant("DELTA_WORDS"), DELTA_WORDS);
+    assert!(CHUNK > 0);
+    let storage = module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. }));
+    assert!(storage.count() <= 8, "WebGPU guarantees 8 storage buffers per stage");
+}

@@ -1,0 +1,7 @@
+//! The oracle: every kernel once more, in f64 and as plainly as its formula, for tests and tools.
+//!
+//! Nothing here is shared with the shaders or with the code that feeds them. It is slow and right by inspection.
+
+mod skin;
+
+pub use skin::{Delta, Vertex, morph, skin};
