@@ -5,6 +5,8 @@ pub mod character;
 mod error;
 pub mod gpu;
 pub mod influence;
+#[cfg(feature = "gltf")]
+pub mod io;
 mod math;
 pub mod pose;
 pub mod reference;

@@ -4,6 +4,8 @@ mod adapters;
 mod bind;
 mod device;
 mod info;
+mod model;
+mod output;
 mod pose;
 mod prune;
 mod render;

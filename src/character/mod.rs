@@ -32,6 +32,8 @@ pub struct Character {
     pub materials: Vec<Material>,
     /// Pictures, indexed by [`TextureRef::image`].
     pub images: Vec<Image>,
+    /// Names of the extensions the file uses, sorted.
+    pub extensions: Vec<String>,
     /// What the importer repaired or ignored, one line each.
     pub warnings: Vec<String>,
 }

@@ -1,0 +1,54 @@
+//! Writing results: never over the input by accident, never half.
+
+use std::error::Error;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Seek, Write};
+use std::path::Path;
+
+/// Refuses an output that is one of the inputs, unless `force`.
+pub fn check(output: &Path, inputs: &[&Path], force: bool) -> Result<(), Box<dyn Error>> {
+    let Ok(target) = output.canonicalize() else { return Ok(()) };
+    if target.is_dir() {
+        return Err(format!("{}: is a folder", output.display()).into());
+    }
+    if !force && inputs.iter().any(|i| i.canonicalize().is_ok_and(|i| i == target)) {
+        return Err(format!("{}: is the input itself; --force overwrites it", output.display()).into());
+    }
+    Ok(())
+}
+
+/// What a result is written to.
+pub trait Sink: Write + Seek {}
+
+impl<T: Write + Seek> Sink for T {}
+
+/// Writes a file through a temporary one beside it, so that a failure leaves what was there before.
+pub fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<(), Box<dyn Error>>,
+) -> Result<(), Box<dyn Error>> {
+    let fail = |e: std::io::Error| format!("{}: {e}", path.display());
+    // Through a link: the file it points to is replaced, not the link. A device is written to as it is.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let special = fs::metadata(&target).is_ok_and(|m| !m.is_file());
+    if special {
+        let mut buffer = std::io::Cursor::new(Vec::new());
+        fill(&mut buffer)?;
+        return Ok(fs::write(&target, buffer.into_inner()).map_err(fail)?);
+    }
+    let name = target.file_name().ok_or_else(|| format!("{}: names no file", path.display()))?;
+    let temporary = target.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
+    let result = (|| {
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(fail)?;
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        let file: File = out.into_inner().map_err(|e| fail(e.into_error()))?;
+        file.sync_all().map_err(fail)?;
+        Ok(fs::rename(&temporary, &target).map_err(fail)?)
+    })();
+    if result.is_err() {
+        // Already on the way out with the first error; a leftover that cannot be removed is no news.
+        let _ = fs::remove_file(&temporary);
+    }
+    result
+}
