@@ -2,8 +2,8 @@
 
 use dermis::character::{Rig, RigNode};
 use dermis::pose::{
-    Channels, Corner, Fade, Group, GroupMode, JointPose, Limit, NodeLimit, Outside, Pose, PoseSpace, PoseSpaceDescriptor,
-    Sample, SpaceState,
+    Channels, Corner, Fade, Group, GroupMode, JointPose, Limit, NodeLimit, Outside, Pose, PoseSpace,
+    PoseSpaceDescriptor, Sample, SpaceState,
 };
 
 struct Pcg(u64);
@@ -164,7 +164,8 @@ fn corners_equal_their_samples_and_two_poses_slerp() {
     }
     // Two samples 150 degrees apart: a quarter of the way is 37.5 degrees, within the Karcher step's error.
     let rig = chain(1);
-    let two = vec![with_rotations(&rig, &[turn([0., 0., 1.], 0.0)]), with_rotations(&rig, &[turn([0., 0., 1.], 150.0)])];
+    let two =
+        vec![with_rotations(&rig, &[turn([0., 0., 1.], 0.0)]), with_rotations(&rig, &[turn([0., 0., 1.], 150.0)])];
     let samples = vec![two[0].clone(), two[1].clone(), two[0].clone()];
     let space = PoseSpace::new(&rig, descriptor(samples, &TRIANGLE, 2)).unwrap();
     let got = space.evaluate_at([0.25, 0.0, 0.0]).unwrap();
@@ -175,7 +176,9 @@ fn corners_equal_their_samples_and_two_poses_slerp() {
 #[test]
 fn scale_length_and_thickness_blend_in_log_space() {
     let rig = chain(1);
-    let with = |s: [f32; 3], l: f32, t: f32| Pose { joints: vec![JointPose { scale: s, length: l, thickness: t, ..JointPose::IDENTITY }] };
+    let with = |s: [f32; 3], l: f32, t: f32| Pose {
+        joints: vec![JointPose { scale: s, length: l, thickness: t, ..JointPose::IDENTITY }],
+    };
     let samples = vec![with([1., -1., 1.], 1., 1.), with([4., -4., -1.], 4., 0.25), with([1., -1., 1.], 1., 1.)];
     let space = PoseSpace::new(&rig, descriptor(samples, &TRIANGLE, 2)).unwrap();
     let j = space.evaluate_at([0.5, 0.0, 0.0]).unwrap().pose.joints[0];

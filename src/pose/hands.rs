@@ -376,7 +376,14 @@ struct Palm {
 }
 
 impl Palm {
-    fn joints(&self, finger: Finger, nodes: &[usize], bones: &[DVec3], worlds: &[Affine64], index: DVec3) -> Vec<FingerJoint> {
+    fn joints(
+        &self,
+        finger: Finger,
+        nodes: &[usize],
+        bones: &[DVec3],
+        worlds: &[Affine64],
+        index: DVec3,
+    ) -> Vec<FingerJoint> {
         let (Some(&first), Some(&base)) = (bones.first(), nodes.first()) else { return Vec::new() };
         let whole = bones.iter().sum::<DVec3>().normalize_or(first);
         // Where the fingertip goes when it flexes, and when it spreads.

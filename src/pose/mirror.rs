@@ -115,7 +115,11 @@ impl Mirror {
             let like = |a: usize| (self.rest_rotations[from] * DVec3::AXES[a]).dot(seen).abs();
             let source = (0..3).max_by(|&a, &b| like(a).total_cmp(&like(b))).unwrap_or(axis);
             let (rest, now) = (self.rest[from].scale[source], posed.scale[source]);
-            if now == rest || rest == 0.0 { self.rest[to].scale[axis] } else { self.rest[to].scale[axis] * (now / rest) }
+            if now == rest || rest == 0.0 {
+                self.rest[to].scale[axis]
+            } else {
+                self.rest[to].scale[axis] * (now / rest)
+            }
         })
     }
 

@@ -2,20 +2,30 @@
 
 mod barycentric;
 mod blend;
+mod builtin;
 mod evaluate;
+mod fingers;
 mod follow;
 mod groups;
+mod hands;
 mod hierarchy;
 mod hull;
 mod limits;
+mod mirror;
+mod names;
 mod space;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
+pub use builtin::{BuiltIn, built_in_limits};
 pub use evaluate::Blended;
+pub use fingers::{FingerAngles, FingerPose};
 pub use groups::{Channels, Fade, GroupMode, SpaceState};
+pub use hands::{FingerJoint, FingerJoints, Hand, HandChoice, Hands};
 pub use hierarchy::{joint_worlds, skin_palette};
 pub(crate) use hierarchy::{palette64, worlds64};
 pub use limits::Limit;
+pub use mirror::Mirror;
+pub use names::{Finger, Side};
 pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
 
 use bytemuck::{Pod, Zeroable};
