@@ -11,6 +11,7 @@ mod container;
 mod document;
 mod geometry;
 mod graph;
+mod humanoid;
 mod import;
 mod material;
 mod meshopt;

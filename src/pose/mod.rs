@@ -4,6 +4,8 @@ mod barycentric;
 mod blend;
 mod builtin;
 mod evaluate;
+#[cfg(feature = "json")]
+mod file;
 mod fingers;
 mod follow;
 mod groups;
@@ -18,6 +20,8 @@ mod space;
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};
 pub use evaluate::Blended;
+#[cfg(feature = "json")]
+pub use file::PoseSpaceFile;
 pub use fingers::{FingerAngles, FingerPose};
 pub use groups::{Channels, Fade, GroupMode, SpaceState};
 pub use hands::{FingerJoint, FingerJoints, Hand, HandChoice, Hands};
