@@ -10,6 +10,8 @@ pub mod io;
 mod math;
 pub mod pose;
 pub mod reference;
+#[cfg(feature = "render")]
+pub mod render;
 
 pub use character::Character;
 pub use error::{Error, Result};

@@ -59,6 +59,13 @@ pub fn open_on(
     };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
         .map_err(|e| format!("{} ({}) gave no device: {e}", info.name, info.backend))?;
+    // What wgpu cannot return as an error, such as running out of memory, ends the program in one line, not in a panic.
+    device.on_uncaptured_error(std::sync::Arc::new(|error: wgpu::Error| {
+        let text = error.to_string();
+        let line = text.split('\n').map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join(": ");
+        eprintln!("error: the GPU refused: {line}");
+        std::process::exit(1);
+    }));
     Ok(Opened { adapter, device, queue, info })
 }
 

@@ -95,6 +95,11 @@ fn extent(mesh: &Mesh) -> [f32; 3] {
     [0, 1, 2].map(|k| if mesh.positions.is_empty() { 0.0 } else { max[k] - min[k] })
 }
 
+/// The shortest number that is this one again as f32.
+fn short(x: f32) -> Value {
+    x.to_string().parse::<f64>().map_or(Value::Null, Value::from)
+}
+
 fn to_json(character: &Character, summary: &Summary) -> Value {
     let histogram: serde_json::Map<String, Value> = summary
         .histogram
@@ -112,7 +117,7 @@ fn to_json(character: &Character, summary: &Summary) -> Value {
                 mesh.morphs.iter().map(|m| json!({ "name": m.name, "vertices": m.deltas.len() })).collect();
             json!({
                 "name": mesh.name, "vertices": file_vertices(mesh), "triangles": mesh.indices.len() / 3,
-                "primitives": mesh.primitives.len(), "size": extent(mesh), "morphs": morphs,
+                "primitives": mesh.primitives.len(), "size": extent(mesh).map(short), "morphs": morphs,
             })
         })
         .collect();
@@ -131,7 +136,7 @@ fn to_json(character: &Character, summary: &Summary) -> Value {
         })
         .collect();
     let clips: Vec<Value> = character.clips.iter().enumerate().map(|(i, clip)| {
-        json!({ "index": i, "name": clip.name, "duration": clip.duration, "channels": clip.channels.len() })
+        json!({ "index": i, "name": clip.name, "duration": short(clip.duration), "channels": clip.channels.len() })
     }).collect();
     let materials: Vec<Value> = character.materials.iter().map(|m| {
         json!({ "name": m.name, "alpha": alpha(m.alpha_mode), "double_sided": m.double_sided, "unlit": m.unlit })

@@ -10,6 +10,7 @@ mod pose;
 mod prune;
 mod render;
 mod skin;
+mod tube;
 mod view;
 
 use std::process::ExitCode;

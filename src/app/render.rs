@@ -1,11 +1,115 @@
 //! `dermis render`: one frame, headless.
 
-use super::Outcome;
+use std::path::{Path, PathBuf};
+
+use dermis::render::{Renderer, RendererDescriptor};
+use glam::Vec2;
+
+use super::view::camera::Orbit;
+use super::view::picture;
+use super::view::scene::{Stage, find_clip};
+use super::{Outcome, device};
 
 /// Renders one frame to a PNG, headless.
-#[derive(clap::Args, Default)]
-pub struct Args {}
+#[derive(clap::Args)]
+pub struct Args {
+    /// A .glb, .gltf or .vrm file.
+    model: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "OUT.png")]
+    output: PathBuf,
+    /// Clip to show, by index or name; without it the rest pose.
+    #[arg(long, value_name = "N|NAME")]
+    clip: Option<String>,
+    /// Seconds into the clip; clamps to its length.
+    #[arg(long, default_value_t = 0.0, value_name = "S", allow_negative_numbers = true)]
+    time: f32,
+    /// Pixels across and down.
+    #[arg(long, default_value = "1024x1024", value_name = "WxH", value_parser = size)]
+    size: [u32; 2],
+    /// Degrees the camera stands to the right of the character's front.
+    #[arg(long, default_value_t = 30.0, value_name = "DEG", allow_negative_numbers = true)]
+    yaw: f32,
+    /// Degrees the camera stands above the horizon.
+    #[arg(long, default_value_t = 12.0, value_name = "DEG", allow_negative_numbers = true)]
+    pitch: f32,
+    /// Leaves the ground and its grid out.
+    #[arg(long)]
+    no_grid: bool,
+    /// Writes even over the input file.
+    #[arg(long)]
+    force: bool,
+}
 
-pub fn run(_args: Args, _adapter: Option<&str>) -> Outcome {
-    Err("not built yet".into())
+/// Largest width and height: what every GPU that runs this can draw at once.
+const LARGEST: u32 = 8192;
+
+fn size(text: &str) -> Result<[u32; 2], String> {
+    let sides =
+        text.split_once(['x', 'X', '×']).and_then(|(w, h)| Some([w.trim().parse().ok()?, h.trim().parse().ok()?]));
+    match sides {
+        Some([w, h]) if (1..=LARGEST).contains(&w) && (1..=LARGEST).contains(&h) => Ok([w, h]),
+        _ => Err(format!("a size is WIDTHxHEIGHT, each 1 to {LARGEST}, such as 1024x768")),
+    }
+}
+
+pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
+    if args.model == Path::new("hand") && !args.model.exists() {
+        return Err("the built-in hands are not there yet".into());
+    }
+    if !args.force && same_file(&args.model, &args.output) {
+        let path = args.output.display();
+        return Err(format!("{path} is the input; it is not written over without --force").into());
+    }
+    let character = dermis::io::load(&args.model)?;
+    let clip = args.clip.as_deref().map(|wanted| find_clip(&character, wanted)).transpose()?;
+    let time = match clip {
+        Some(clip) if args.time.is_finite() => args.time.clamp(0.0, character.clips[clip].duration.max(0.0)),
+        _ => 0.0,
+    };
+    let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
+    let shot = Shot { clip, time, size: args.size, grid: !args.no_grid, orbit };
+    shot.take(character, adapter)?.save(&args.output)
+}
+
+/// True when both paths lead to one existing file.
+fn same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// One picture of a character, framed from where `orbit` stands.
+pub struct Shot {
+    pub clip: Option<usize>,
+    pub time: f32,
+    pub size: [u32; 2],
+    pub grid: bool,
+    pub orbit: Orbit,
+}
+
+impl Shot {
+    pub fn take(
+        &self,
+        character: dermis::Character,
+        adapter: Option<&str>,
+    ) -> Result<picture::Picture, Box<dyn std::error::Error>> {
+        let gpu = device::open_on(&device::instance(), None, adapter)?;
+        let largest = gpu.device.limits().max_texture_dimension_2d;
+        if self.size.iter().any(|&s| s > largest) {
+            let [w, h] = self.size;
+            return Err(format!("{w}x{h} is too large: {} draws at most {largest}x{largest}", gpu.info.name).into());
+        }
+        let renderer = Renderer::new(&gpu.device, &RendererDescriptor::default())?;
+        let mut stage = Stage::new(&gpu, &renderer, character)?;
+        stage.play(self.clip, false)?;
+        stage.prepare(&gpu, f64::from(self.time));
+        let points = stage.measure(&gpu)?;
+        if points.is_empty() {
+            return Err(format!("{} has nothing to draw", stage.character.name).into());
+        }
+        let aspect = self.size[0] as f32 / self.size[1] as f32;
+        let mut orbit = self.orbit;
+        orbit.pitch = orbit.pitch.clamp(-1.55, 1.55);
+        orbit.frame(&points, aspect, Vec2::ONE);
+        picture::take(&gpu, &renderer, &mut stage, &orbit.camera(aspect, Vec2::ZERO), self.size, self.grid)
+    }
 }

@@ -7,9 +7,6 @@ use bytemuck::Pod;
 use super::ranges::Ranges;
 use crate::{Error, Result};
 
-/// Elements nearer than this are uploaded together: one call is cheaper than two.
-const MERGE_GAP: u32 = 64;
-
 /// Ranges of `T` handed out to characters; written on the CPU, read by shaders.
 #[derive(Debug)]
 pub(crate) struct Mirror<T> {
@@ -36,7 +33,7 @@ impl<T: Pod> Mirror<T> {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(what),
             size: u64::from(capacity) * size_of::<T>() as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         })
     }
@@ -69,7 +66,8 @@ impl<T: Pod> Mirror<T> {
         self.ranges.release(start, count);
     }
 
-    /// Notes that elements changed; uploads the run before them when they are far from it.
+    /// Notes that elements changed; uploads the run before them unless they join it. Elements between two runs are not
+    /// uploaded: a shader may have written them.
     pub fn changed(&mut self, queue: &wgpu::Queue, start: u32, count: u32) {
         if count == 0 {
             return;
@@ -77,12 +75,19 @@ impl<T: Pod> Mirror<T> {
         let end = start + count;
         if self.run.is_empty() {
             self.run = start..end;
-        } else if start <= self.run.end + MERGE_GAP && end + MERGE_GAP >= self.run.start {
+        } else if start <= self.run.end && end >= self.run.start {
             self.run = self.run.start.min(start)..self.run.end.max(end);
         } else {
             self.flush(queue);
             self.run = start..end;
         }
+    }
+
+    /// As `changed`, without a queue at hand: what lies between the run and this range is uploaded too.
+    pub fn mark(&mut self, start: u32, count: u32) {
+        let range = start..start + count;
+        self.run =
+            if self.run.is_empty() { range } else { self.run.start.min(range.start)..self.run.end.max(range.end) };
     }
 
     /// Uploads what is left.

@@ -4,12 +4,15 @@
 //! [`Skinner::prepare`] to upload it, [`Skinner::record`] to record one skin dispatch for everybody, and draws from
 //! [`Skinner::vertices`].
 
+mod character;
 mod frame;
 mod mesh;
 mod mirror;
 mod pages;
+mod pose;
 mod ranges;
 mod readback;
+mod record;
 mod rig;
 mod schedule;
 mod skin;
@@ -17,9 +20,10 @@ mod skinner;
 #[cfg(test)]
 mod tests;
 
+pub use character::{CharacterId, Drive, MeshId, PartId, RigId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use mesh::MeshOptions;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;
-pub use skin::SkinPipelines;
-pub use skinner::{CharacterId, Drive, MeshId, PartId, RigId, Skinner, SkinnerDescriptor, Vertices};
+pub use skin::Pipelines;
+pub use skinner::{Skinner, SkinnerDescriptor};

@@ -1,7 +1,7 @@
 //! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU.
 
+use super::character::Vertices;
 use super::frame::{decode_normal, decode_tangent};
-use super::skinner::Vertices;
 use crate::{Error, Result};
 
 /// Skinned vertices on the CPU, in character space.

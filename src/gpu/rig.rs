@@ -1,5 +1,6 @@
 //! What a skinner keeps of a rig.
 
+use super::pose::RigWords;
 use crate::Result;
 use crate::character::{Clip, Rig, Skin};
 use crate::math::Affine;
@@ -25,12 +26,19 @@ pub(crate) struct RigData {
     pub clips: Vec<Clip>,
     /// [`Rig::bone_axes`].
     axes: Vec<[f32; 3]>,
+    /// The rest pose.
+    pub rest: Pose,
+    /// Where its words start.
+    pub words: u32,
+    /// Offset of each clip's table in its words.
+    pub clip_words: Vec<u32>,
     /// First joint of each skin in a character's palettes; one more than there are skins, the last is the total.
     pub skin_starts: Vec<u32>,
 }
 
 impl RigData {
-    pub fn new(descriptor: &RigDescriptor<'_>) -> Result<Self> {
+    /// The rig and the words the pose pass reads; the caller says where those go.
+    pub fn new(descriptor: &RigDescriptor<'_>) -> Result<(Self, Vec<u32>)> {
         descriptor.rig.validate()?;
         let mut skin_starts = vec![0];
         let mut total = 0;
@@ -39,13 +47,18 @@ impl RigData {
             total += skin.joints.len() as u32;
             skin_starts.push(total);
         }
-        Ok(Self {
+        let words = RigWords::new(descriptor.rig, descriptor.skins, descriptor.clips);
+        let data = Self {
+            rest: Pose::rest(descriptor.rig),
+            words: 0,
+            clip_words: words.clips,
             rig: descriptor.rig.clone(),
             skins: descriptor.skins.to_vec(),
             clips: descriptor.clips.to_vec(),
             axes: descriptor.rig.bone_axes(),
             skin_starts,
-        })
+        };
+        Ok((data, words.words))
     }
 
     pub fn node_count(&self) -> usize {
@@ -63,10 +76,6 @@ impl RigData {
     /// Joints of all skins together.
     pub fn palette_len(&self) -> u32 {
         self.skin_starts[self.skins.len()]
-    }
-
-    pub fn rest_pose(&self) -> Pose {
-        Pose::rest(&self.rig)
     }
 
     /// Palettes of all skins into `out` (`palette_len` elements); `worlds` is scratch.

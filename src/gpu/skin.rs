@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
 
+use super::pose::PosePipeline;
 use crate::influence::{InfluenceLayout, JointFormat, Precision};
 
 /// Vertices per workgroup; `GROUP_SIZE` of the shader.
@@ -60,9 +61,23 @@ impl Variant {
     }
 }
 
-/// The immutable half of a [`super::Skinner`]: shader, layout and pipelines. Several skinners of one device may share it.
+/// The immutable half of a [`super::Skinner`]: shaders, layouts and pipelines. Several skinners of one device may share it.
 #[derive(Debug)]
-pub struct SkinPipelines {
+pub struct Pipelines {
+    pub(super) pose: PosePipeline,
+    pub(super) skin: SkinPipelines,
+}
+
+impl Pipelines {
+    /// Compiles the shaders; a pipeline of the skin pass is made when a mesh first needs its variant.
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self { pose: PosePipeline::new(device), skin: SkinPipelines::new(device) }
+    }
+}
+
+/// The skin pass's part of [`Pipelines`].
+#[derive(Debug)]
+pub(crate) struct SkinPipelines {
     shader: wgpu::ShaderModule,
     pub(crate) bind_group_layout: wgpu::BindGroupLayout,
     layout: wgpu::PipelineLayout,
@@ -70,12 +85,11 @@ pub struct SkinPipelines {
 }
 
 impl SkinPipelines {
-    /// Compiles the shader; a pipeline is made when a mesh first needs its variant.
     pub fn new(device: &wgpu::Device) -> Self {
         Self::with_source(device, SOURCE)
     }
 
-    /// As [`SkinPipelines::new`], from another source: how the tests prove that a broken kernel is noticed.
+    /// From another source: how the tests prove that a broken kernel is noticed.
     pub(crate) fn with_source(device: &wgpu::Device, source: &str) -> Self {
         let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("dermis skin"),

@@ -41,8 +41,10 @@ fn clip(
             // Extensions may add paths; the rest of the clip is fine without them.
             (Checked::Invalid, _) => continue,
             (Checked::Valid(Property::MorphTargetWeights), _) => {
-                let parts: Vec<_> = (targets.morphs)(node).into_iter().filter(|&(_, width)| width > 0).collect();
-                if parts.is_empty() && targets.placement[node].is_some() {
+                let mut parts = (targets.morphs)(node);
+                let known = targets.placement[node].is_some() || !parts.is_empty();
+                parts.retain(|&(_, width)| width > 0);
+                if parts.is_empty() && known {
                     document.warn(format!("{at} drives morph weights, but node {node} has no morph targets: dropped"));
                 }
                 parts.into_iter().map(|(part, width)| (Target::Morph(part), width)).collect()

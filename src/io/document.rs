@@ -167,7 +167,10 @@ fn parse(json: &[u8]) -> Outcome<Root> {
             channels.retain(|c| c.get("target").is_none_or(|t| !t.is_object() || t.get("node").is_some()));
         }
     }
-    let root: Root = serde_json::from_value(value).map_err(fail)?;
+    let root: Root = serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        Refusal { at: if path == "." { "JSON".into() } else { path }, problem: error.into_inner().to_string() }
+    })?;
     if !root.asset.version.starts_with("2.") {
         return refuse("asset", format!("glTF version {} is not supported, only 2.x", root.asset.version));
     }

@@ -77,6 +77,11 @@ impl Graph {
             placement[i] = Some(rig.nodes.len());
             let json = &document.root.nodes[i];
             let (rest, base) = local(json, i, &mut not_unit)?;
+            if json.matrix.is_some()
+                && [json.translation.is_some(), json.rotation.is_some(), json.scale.is_some()].contains(&true)
+            {
+                document.warn(format!("nodes[{i}] has a matrix and parts of one: the matrix counts"));
+            }
             let name = json.name.clone().unwrap_or_else(|| format!("node {i}"));
             let parent = self.parents[i].and_then(|p| placement[p]);
             rig.nodes.push(RigNode { name, parent, rest, base, source: i });

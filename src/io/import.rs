@@ -20,7 +20,7 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
     let (users, used) = users(&document, &graph)?;
 
     let mut wanted = skin::joint_nodes(&document)?;
-    wanted.extend(users.iter().map(|u| u.node));
+    wanted.extend(users.iter().filter(|u| u.skin.is_none()).map(|u| u.node));
     if wanted.is_empty() {
         // A file of animations: all of it is skeleton.
         wanted.extend((0..graph.live.len()).filter(|&i| graph.live[i]));
@@ -134,6 +134,9 @@ fn users(document: &Document<'_>, graph: &Graph) -> Outcome<(Vec<User>, Vec<Used
         };
         let Some(index) = node.mesh.map(number) else { continue };
         let mesh = pick(&root.meshes, index, "mesh", &at)?;
+        if mesh.primitives.is_empty() {
+            document.warn(format!("meshes[{index}] has no primitives: left out"));
+        }
         let with = mesh.primitives.iter().filter(|p| primitive::has_influences(p)).count();
         let without = mesh.primitives.len() - with;
         let mut show = |which: Which, skin: Option<(usize, usize)>| {
@@ -146,6 +149,7 @@ fn users(document: &Document<'_>, graph: &Graph) -> Outcome<(Vec<User>, Vec<Used
             users.push(User { node: i, mesh, skin: skin.map(|(index, _)| index) });
         };
         match skin {
+            None if mesh.primitives.is_empty() => {}
             None => show(Which::All, None),
             Some(_) => {
                 if with > 0 {

@@ -1,8 +1,10 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
 mod layout;
+mod math;
 mod matrix;
 mod mutants;
+mod pose;
 mod scene;
 mod skinner;
 

@@ -6,7 +6,8 @@ use glam::{Mat3, Quat, Vec3};
 
 use super::Random;
 use crate::character::{Mesh, MorphDelta, MorphTarget, Rig, RigNode, Skin};
-use crate::gpu::skin::SkinPipelines;
+use crate::gpu::pose::PosePipeline;
+use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{
     CharacterId, Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, decode_normal,
     decode_tangent, encode_frame, read_vertices,
@@ -117,7 +118,10 @@ impl Scene {
 
     /// Skins the scene on the GPU; `largest_grid` stands for the device's limit of workgroups per dimension.
     pub fn skin(&self, device: &wgpu::Device, queue: &wgpu::Queue, source: Option<&str>) -> Vec<SkinnedVertices> {
-        let pipelines = source.map(|source| Arc::new(SkinPipelines::with_source(device, source)));
+        let pipelines = source.map(|source| {
+            let skin = SkinPipelines::with_source(device, source);
+            Arc::new(Pipelines { skin, pose: PosePipeline::new(device) })
+        });
         let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines }).unwrap();
         let characters = self.spawn(&mut skinner, queue);
         frame(device, queue, &mut skinner, 0.0);
@@ -127,7 +131,7 @@ impl Scene {
 
     pub fn spawn(&self, skinner: &mut Skinner, queue: &wgpu::Queue) -> Vec<CharacterId> {
         // Odd numbers of groups and a small grid: every dispatch folds.
-        skinner.largest_grid = 7;
+        skinner.frame.largest_grid = 7;
         let ids: Vec<_> = self
             .meshes
             .iter()

@@ -1,0 +1,152 @@
+//! A character on a stage: what the viewer and `dermis render` show.
+
+use dermis::gpu::{CharacterId, Drive, PartId, RigDescriptor, Skinner, SkinnerDescriptor, read_vertices};
+use dermis::pose::Pose;
+use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, View};
+use dermis::{Affine, Character, Error, Result, wgpu};
+
+use crate::app::device::Opened;
+
+/// One character, ready to be posed and drawn.
+pub struct Stage {
+    pub character: Character,
+    skinner: Skinner,
+    id: CharacterId,
+    model: Model,
+    rest: Pose,
+    ground: Ground,
+}
+
+impl Stage {
+    /// Uploads a character, in its rest pose.
+    pub fn new(gpu: &Opened, renderer: &Renderer, character: Character) -> Result<Self> {
+        let mut skinner = Skinner::new(&gpu.device, &SkinnerDescriptor::default())?;
+        let rig = skinner.add_rig(&RigDescriptor {
+            rig: &character.rig,
+            skins: &character.skins,
+            clips: &character.clips,
+        })?;
+        let meshes: Vec<_> = character.meshes.iter().map(|m| skinner.add_mesh(&gpu.queue, m)).collect::<Result<_>>()?;
+        let mut parts = Vec::with_capacity(character.parts.len());
+        for part in &character.parts {
+            let range = Error::OutOfRange { what: "mesh", index: part.mesh, count: meshes.len() };
+            parts.push(PartId { mesh: *meshes.get(part.mesh).ok_or(range)?, skin: part.skin });
+        }
+        let id = skinner.spawn(rig, &parts)?;
+        let model = renderer.model(&gpu.device, &gpu.queue, &character)?;
+        let rest = Pose::rest(&character.rig);
+        let ground = Ground { center: [0.0; 3], radius: 10.0, cell: 0.5, color: [0.36, 0.37, 0.39], shadow: 0.45 };
+        let mut stage = Self { character, skinner, id, model, rest, ground };
+        stage.play(None, false)?;
+        Ok(stage)
+    }
+
+    /// Plays a clip as a function of the seconds given to [`Stage::prepare`], or shows the rest pose.
+    pub fn play(&mut self, clip: Option<usize>, looping: bool) -> Result<()> {
+        for part in 0..self.character.parts.len() {
+            self.reset_morphs(part)?;
+        }
+        match clip {
+            Some(clip) => self.skinner.drive(self.id, Drive::Clip { clip, start: 0.0, looping }),
+            None => self.skinner.drive(self.id, Drive::Local(&self.rest)),
+        }
+    }
+
+    fn reset_morphs(&mut self, part: usize) -> Result<()> {
+        let weights = &self.character.parts[part].morph_weights;
+        if weights.is_empty() {
+            return Ok(());
+        }
+        self.skinner.set_morph_weights(self.id, part, weights)
+    }
+
+    /// Sets the morph weights of a part; a clip that drives them has the last word.
+    pub fn set_morphs(&mut self, part: usize, weights: &[f32]) -> Result<()> {
+        self.skinner.set_morph_weights(self.id, part, weights)
+    }
+
+    /// Poses the character at `seconds` of its clip.
+    pub fn prepare(&mut self, gpu: &Opened, seconds: f64) {
+        self.skinner.prepare(&gpu.device, &gpu.queue, seconds);
+    }
+
+    /// Records skinning and drawing, after [`Stage::prepare`].
+    pub fn record(
+        &mut self,
+        gpu: &Opened,
+        encoder: &mut wgpu::CommandEncoder,
+        view: &mut View,
+        targets: &Targets<'_>,
+        camera: &Camera,
+        grid: bool,
+    ) -> Result<()> {
+        self.skinner.record(encoder);
+        let instances = [Instance { character: self.id, model: &self.model, transform: Affine::IDENTITY }];
+        let scene = Scene {
+            camera,
+            light: &Light::default(),
+            background: Background::Sky(grid.then_some(self.ground)),
+            skinner: &self.skinner,
+            instances: &instances,
+        };
+        view.prepare(&gpu.device, &gpu.queue, &scene)?;
+        view.record(encoder, targets, &scene)
+    }
+
+    /// Skins the character as it is posed and reads its vertices back; puts the ground under them.
+    pub fn measure(&mut self, gpu: &Opened) -> Result<Vec<[f32; 3]>> {
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("measure") });
+        self.skinner.record(&mut encoder);
+        gpu.queue.submit([encoder.finish()]);
+        let mut points = Vec::new();
+        for part in 0..self.character.parts.len() {
+            let vertices = self.skinner.vertices(self.id, part)?;
+            points.extend(read_vertices(&gpu.device, &gpu.queue, &vertices)?.positions);
+        }
+        points.retain(|p| p.iter().all(|x| x.is_finite()));
+        self.place_ground(&points);
+        Ok(points)
+    }
+
+    fn place_ground(&mut self, points: &[[f32; 3]]) {
+        let Some(&first) = points.first() else { return };
+        let (mut low, mut high) = (first, first);
+        for p in points {
+            for axis in 0..3 {
+                low[axis] = low[axis].min(p[axis]);
+                high[axis] = high[axis].max(p[axis]);
+            }
+        }
+        let size = (0..3).map(|a| (high[a] - low[a]).powi(2)).sum::<f32>().sqrt().max(1e-6);
+        self.ground.radius = 4.0 * size;
+        self.ground.cell = round_length(0.12 * size);
+        // On a crossing of lines, as near below the character as can be.
+        let cell = 5.0 * self.ground.cell;
+        let snap = |v: f32| (v / cell).round() * cell;
+        self.ground.center = [snap(0.5 * (low[0] + high[0])), low[1], snap(0.5 * (low[2] + high[2]))];
+    }
+}
+
+/// The largest of 1, 2 or 5 times a power of ten that is not above `length`.
+fn round_length(length: f32) -> f32 {
+    let power = 10f32.powf(length.log10().floor());
+    let step = [5.0, 2.0, 1.0].into_iter().find(|s| s * power <= length).unwrap_or(1.0);
+    step * power
+}
+
+/// The clip that `--clip` means: an index or a name.
+pub fn find_clip(character: &Character, wanted: &str) -> Result<usize> {
+    let count = character.clips.len();
+    if let Some(index) = character.clips.iter().position(|c| c.name == wanted) {
+        return Ok(index);
+    }
+    match wanted.parse::<usize>() {
+        Ok(index) if index < count => Ok(index),
+        Ok(index) => Err(Error::OutOfRange { what: "clip", index, count }),
+        Err(_) => {
+            let names: Vec<&str> = character.clips.iter().map(|c| c.name.as_str()).collect();
+            let found = if names.is_empty() { "none".into() } else { names.join(", ") };
+            Err(Error::UnknownName { what: "clip", name: wanted.into(), found })
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Identifiers, drives, and what a skinner keeps of a character.
+
+use std::ops::Range;
+
+use super::pages::Place;
+use crate::math::Affine;
+use crate::pose::Pose;
+
+/// A rig of a [`super::Skinner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RigId {
+    pub(super) skinner: u32,
+    pub(super) index: u32,
+}
+
+/// A mesh of a [`super::Skinner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MeshId {
+    pub(super) skinner: u32,
+    pub(super) index: u32,
+}
+
+/// A spawned character; stale after [`super::Skinner::despawn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CharacterId {
+    pub(super) skinner: u32,
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}
+
+/// A mesh under one of its rig's skins. A [`MeshId`] converts into a part under skin 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PartId {
+    /// The mesh.
+    pub mesh: MeshId,
+    /// Index into [`super::RigDescriptor::skins`].
+    pub skin: usize,
+}
+
+impl From<MeshId> for PartId {
+    fn from(mesh: MeshId) -> Self {
+        Self { mesh, skin: 0 }
+    }
+}
+
+/// Where a character's pose comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Drive<'a> {
+    /// A local pose, one record per rig node; it is copied.
+    Local(&'a Pose),
+    /// The palette of the skin with this index: one map per joint, in character space. Other skins keep what they had.
+    Palette(usize, &'a [Affine]),
+    /// A clip of the rig over the rest pose, as a function of the time given to [`super::Skinner::prepare`]: no call is needed
+    /// while it plays.
+    Clip {
+        /// Index into [`super::RigDescriptor::clips`].
+        clip: usize,
+        /// The host's seconds at which the clip is at its time 0.
+        start: f64,
+        /// Starts over at its end; else the last pose stays.
+        looping: bool,
+    },
+}
+
+/// Where the skinned vertices of one part lie.
+#[derive(Clone, Debug)]
+pub struct Vertices<'a> {
+    /// f32×3 per vertex, stride 12; usages `VERTEX | STORAGE | COPY_SRC`.
+    pub positions: &'a wgpu::Buffer,
+    /// Octahedral normal and tangent, stride 8, to be read with [`super::FRAME_WGSL`]; usages as above.
+    pub frames: &'a wgpu::Buffer,
+    /// Index of the page both buffers are; parts with equal pages need no new bindings.
+    pub page: u32,
+    /// The part's vertices in the page; `start` is the `base_vertex` of a draw.
+    pub range: Range<u32>,
+}
+
+#[derive(Debug)]
+pub(super) struct PartData {
+    pub mesh: u32,
+    pub output: Place,
+    /// First joint, relative to the character's palettes.
+    pub skin_start: u32,
+    /// First weight and number of weights.
+    pub morphs: (u32, u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum DriveState {
+    /// `CharacterData::pose`, evaluated on the CPU.
+    Local,
+    /// The host's palettes, already in the mirror.
+    Palette,
+    /// A clip, evaluated on the GPU.
+    Clip { clip: usize, start: f64, looping: bool },
+}
+
+#[derive(Debug)]
+pub(super) struct CharacterData {
+    pub rig: u32,
+    pub parts: Vec<PartData>,
+    /// Start and number of its joints in the palettes.
+    pub palette: (u32, u32),
+    /// Index of its record in the pose pass, and 1.
+    pub record: (u32, u32),
+    /// Start and number of its rows of scratch.
+    pub scratch: (u32, u32),
+    pub drive: DriveState,
+    pub pose: Pose,
+    pub visible: bool,
+    /// The pose or a morph weight changed since it was last posed.
+    pub changed: bool,
+    /// To be skinned by the next `record`.
+    pub pending: bool,
+    /// Clip time it was last posed at.
+    pub clip_time: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    pub generation: u32,
+    pub character: Option<CharacterData>,
+}
+
+/// Time in a clip for seconds since its start.
+pub(super) fn clip_time(elapsed: f64, duration: f32, looping: bool) -> f64 {
+    let duration = f64::from(duration);
+    if looping && duration > 0.0 { elapsed.rem_euclid(duration) } else { elapsed.clamp(0.0, duration) }
+}

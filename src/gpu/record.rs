@@ -1,0 +1,342 @@
+//! The frame: what must be posed and skinned, uploaded and recorded.
+
+use super::character::{CharacterData, DriveState, Slot, clip_time};
+use super::pose::{CharacterRecord, NONE, PoseBatch, split_seconds};
+use super::rig::RigData;
+use super::schedule::{Dispatch, Work, schedule};
+use super::skin::Batch;
+use super::skinner::Skinner;
+
+/// A looping clip's start moves on by whole loops after this many seconds, so that f32 differences stay exact enough.
+const REBASE_SECONDS: f64 = 256.0;
+
+/// What the passes of one frame read besides the assets, and scratch kept for its capacity.
+#[derive(Debug)]
+pub(super) struct Frame {
+    tables: wgpu::Buffer,
+    /// One uniform record per dispatch of the skin pass, `batch_stride` bytes apart.
+    batches: wgpu::Buffer,
+    batch_stride: u32,
+    posed_buffer: wgpu::Buffer,
+    pose_batch: wgpu::Buffer,
+    /// Workgroups a dispatch may have per dimension; larger grids fold to 2-D.
+    pub largest_grid: u32,
+    /// (asset page, output page, bind group).
+    skin_groups: Vec<(u32, u32, wgpu::BindGroup)>,
+    pose_group: Option<wgpu::BindGroup>,
+    dispatches: Vec<Dispatch>,
+    /// Slots of the characters in the tables, ascending.
+    scheduled: Vec<u32>,
+    /// Records of the characters the pose pass works on; and those it has been told of.
+    posed: Vec<u32>,
+    posed_uploaded: Vec<u32>,
+    /// The tables must be rebuilt even if the same slots are to be skinned.
+    pub membership_changed: bool,
+    /// `record` was called since the last `prepare`.
+    recorded: bool,
+    active: Vec<u32>,
+    work: Vec<Work>,
+    table_rows: Vec<[u32; 4]>,
+    batch_bytes: Vec<u8>,
+}
+
+impl Frame {
+    pub fn new(device: &wgpu::Device) -> Self {
+        let limits = device.limits();
+        let batch_stride = limits.min_uniform_buffer_offset_alignment.max(size_of::<Batch>() as u32);
+        Self {
+            tables: buffer(device, "dermis tables", 1 << 12, wgpu::BufferUsages::STORAGE),
+            batches: buffer(device, "dermis batches", u64::from(batch_stride), wgpu::BufferUsages::UNIFORM),
+            batch_stride,
+            posed_buffer: buffer(device, "dermis posed", 1 << 8, wgpu::BufferUsages::STORAGE),
+            pose_batch: buffer(device, "dermis pose batch", size_of::<PoseBatch>() as u64, wgpu::BufferUsages::UNIFORM),
+            largest_grid: limits.max_compute_workgroups_per_dimension,
+            skin_groups: Vec::new(),
+            pose_group: None,
+            dispatches: Vec::new(),
+            scheduled: Vec::new(),
+            posed: Vec::new(),
+            posed_uploaded: Vec::new(),
+            membership_changed: false,
+            recorded: true,
+            active: Vec::new(),
+            work: Vec::new(),
+            table_rows: Vec::new(),
+            batch_bytes: Vec::new(),
+        }
+    }
+
+    /// A shared buffer was replaced: the bind groups are made anew by the next `prepare`.
+    pub fn forget_bindings(&mut self) {
+        self.skin_groups.clear();
+        self.pose_group = None;
+    }
+}
+
+impl Skinner {
+    /// Lists what changed or plays at `seconds` (the host's clock) and uploads what the passes need to know of it. Call it
+    /// once per frame, before [`Skinner::record`].
+    pub fn prepare(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, seconds: f64) {
+        self.collect(queue, seconds);
+        self.rig_words.flush(queue);
+        self.records.flush(queue);
+        self.palettes.flush(queue);
+        self.morph_weights.flush(queue);
+        self.upload_posed(device, queue, seconds);
+        if self.frame.membership_changed || self.frame.active != self.frame.scheduled {
+            self.build_tables(device, queue);
+        }
+        self.bind(device);
+        self.frame.recorded = false;
+    }
+
+    /// Finds the visible characters that changed or play: those driven by the CPU get their palettes here, the others go on
+    /// the list of the pose pass.
+    fn collect(&mut self, queue: &wgpu::Queue, seconds: f64) {
+        let frame = &mut self.frame;
+        frame.active.clear();
+        frame.posed.clear();
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            let Slot { character: Some(character), .. } = slot else { continue };
+            if frame.recorded {
+                character.pending = false;
+            }
+            let rig = &self.rigs[character.rig as usize];
+            let playing = advance(character, rig, seconds);
+            if character.visible && (character.changed || playing) {
+                character.pending = true;
+                let (palette, joints) = character.palette;
+                match character.drive {
+                    DriveState::Local => {
+                        let out = palette as usize..(palette + joints) as usize;
+                        // Cannot fail: `drive` checked the pose's length.
+                        let _ = rig.palettes(&character.pose, &mut self.worlds, &mut self.palettes.data[out]);
+                        self.palettes.changed(queue, palette, joints);
+                    }
+                    DriveState::Palette => self.palettes.changed(queue, palette, joints),
+                    DriveState::Clip { clip, .. } => {
+                        let record = record_of(character, rig);
+                        let at = character.record.0 as usize;
+                        if self.records.data[at] != record {
+                            self.records.data[at] = record;
+                            self.records.changed(queue, at as u32, 1);
+                        }
+                        let time = character.clip_time as f32;
+                        for (p, part) in character.parts.iter().enumerate() {
+                            let weights = part.morphs.0 as usize..(part.morphs.0 + part.morphs.1) as usize;
+                            rig.clips[clip].sample_morphs(p, time, &mut self.morph_weights.data[weights]);
+                        }
+                    }
+                }
+                for part in &character.parts {
+                    self.morph_weights.changed(queue, part.morphs.0, part.morphs.1);
+                }
+                character.changed = false;
+            }
+            if character.pending {
+                frame.active.push(index as u32);
+                if matches!(character.drive, DriveState::Clip { .. }) {
+                    frame.posed.push(character.record.0);
+                }
+            }
+        }
+    }
+
+    /// Tells the pose pass whom to pose and what time it is.
+    fn upload_posed(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, seconds: f64) {
+        let frame = &mut self.frame;
+        let count = frame.posed.len() as u32;
+        if count == 0 {
+            return;
+        }
+        if frame.posed != frame.posed_uploaded {
+            let bytes: &[u8] = bytemuck::cast_slice(&frame.posed);
+            if frame.posed_buffer.size() < bytes.len() as u64 {
+                let size = (bytes.len() as u64).next_power_of_two();
+                frame.posed_buffer = buffer(device, "dermis posed", size, wgpu::BufferUsages::STORAGE);
+                frame.pose_group = None;
+            }
+            queue.write_buffer(&frame.posed_buffer, 0, bytes);
+            frame.posed_uploaded.clone_from(&frame.posed);
+        }
+        let grid_width = count.min(frame.largest_grid);
+        let batch = PoseBatch { count, grid_width, now: split_seconds(seconds) };
+        queue.write_buffer(&frame.pose_batch, 0, bytemuck::bytes_of(&batch));
+    }
+
+    /// Rebuilds and uploads the job and instance tables for the active characters.
+    fn build_tables(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
+        let frame = &mut self.frame;
+        frame.membership_changed = false;
+        frame.scheduled.clone_from(&frame.active);
+        frame.work.clear();
+        for &index in &frame.active {
+            let Some(character) = self.slots[index as usize].character.as_ref() else { continue };
+            for part in character.parts.iter().filter(|p| p.output.count > 0) {
+                let mesh = &self.meshes[part.mesh as usize];
+                frame.work.push(Work {
+                    variant: mesh.variant,
+                    asset_page: mesh.place.page,
+                    output_page: part.output.page,
+                    mesh: part.mesh,
+                    output: part.output.start,
+                    palette: character.palette.0 + part.skin_start,
+                    morph_weights: part.morphs.0,
+                });
+            }
+        }
+        let meshes = &self.meshes;
+        let place = |mesh: u32| meshes[mesh as usize].gpu;
+        schedule(&mut frame.work, place, frame.largest_grid, &mut frame.table_rows, &mut frame.dispatches);
+        if frame.dispatches.is_empty() {
+            return;
+        }
+        let rows: &[u8] = bytemuck::cast_slice(&frame.table_rows);
+        if frame.tables.size() < rows.len() as u64 {
+            let size = (rows.len() as u64).next_power_of_two();
+            frame.tables = buffer(device, "dermis tables", size, wgpu::BufferUsages::STORAGE);
+            frame.skin_groups.clear();
+        }
+        queue.write_buffer(&frame.tables, 0, rows);
+        let stride = frame.batch_stride as usize;
+        let needed = stride * frame.dispatches.len();
+        if frame.batches.size() < needed as u64 {
+            let size = (needed as u64).next_power_of_two();
+            frame.batches = buffer(device, "dermis batches", size, wgpu::BufferUsages::UNIFORM);
+            frame.skin_groups.clear();
+        }
+        frame.batch_bytes.clear();
+        frame.batch_bytes.resize(needed, 0);
+        for (dispatch, at) in frame.dispatches.iter().zip(frame.batch_bytes.chunks_exact_mut(stride)) {
+            at[..size_of::<Batch>()].copy_from_slice(bytemuck::bytes_of(&dispatch.batch));
+        }
+        queue.write_buffer(&frame.batches, 0, &frame.batch_bytes);
+    }
+
+    /// Makes the bind groups that the passes need and that are not there.
+    fn bind(&mut self, device: &wgpu::Device) {
+        let frame = &mut self.frame;
+        if !frame.posed.is_empty() && frame.pose_group.is_none() {
+            let buffers = [
+                &frame.pose_batch,
+                &self.rig_words.buffer,
+                &self.records.buffer,
+                &frame.posed_buffer,
+                &self.scratch.buffer,
+                &self.palettes.buffer,
+            ];
+            let resources = buffers.map(wgpu::Buffer::as_entire_binding);
+            frame.pose_group = Some(bind_group(device, "dermis pose", &self.pipelines.pose.layout, resources));
+        }
+        for dispatch in &frame.dispatches {
+            let key = (dispatch.asset_page, dispatch.output_page);
+            if frame.skin_groups.iter().any(|g| (g.0, g.1) == key) {
+                continue;
+            }
+            let output = &self.outputs.pages[dispatch.output_page as usize].buffers;
+            let batch = wgpu::BufferBinding {
+                buffer: &frame.batches,
+                offset: 0,
+                size: wgpu::BufferSize::new(size_of::<Batch>() as u64),
+            };
+            let resources = [
+                wgpu::BindingResource::Buffer(batch),
+                self.assets.pages[dispatch.asset_page as usize].buffers[0].as_entire_binding(),
+                frame.tables.as_entire_binding(),
+                self.palettes.buffer.as_entire_binding(),
+                self.morph_weights.buffer.as_entire_binding(),
+                output[0].as_entire_binding(),
+                output[1].as_entire_binding(),
+            ];
+            let group = bind_group(device, "dermis skin", &self.pipelines.skin.bind_group_layout, resources);
+            frame.skin_groups.push((key.0, key.1, group));
+        }
+    }
+
+    /// Records the frame into the host's encoder: one pose dispatch, then one skin dispatch per kernel variant and page;
+    /// nothing where nothing changed.
+    pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        let frame = &mut self.frame;
+        frame.recorded = true;
+        if frame.dispatches.is_empty() && frame.posed.is_empty() {
+            return;
+        }
+        let mut pass = encoder
+            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes: None });
+        if let (Some(group), count @ 1..) = (&frame.pose_group, frame.posed.len() as u32) {
+            pass.set_pipeline(&self.pipelines.pose.pipeline);
+            pass.set_bind_group(0, group, &[]);
+            let width = count.min(frame.largest_grid);
+            pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+        }
+        let mut offset = 0;
+        for dispatch in &frame.dispatches {
+            let key = (dispatch.asset_page, dispatch.output_page);
+            let group = frame.skin_groups.iter().find(|g| (g.0, g.1) == key);
+            let mesh = self.meshes.iter().find(|m| m.variant == dispatch.variant);
+            if let (Some((_, _, group)), Some(mesh)) = (group, mesh) {
+                pass.set_pipeline(&mesh.pipeline);
+                pass.set_bind_group(0, group, &[offset]);
+                let (x, y) = dispatch.grid();
+                pass.dispatch_workgroups(x, y, 1);
+            }
+            offset += frame.batch_stride;
+        }
+    }
+
+    /// Skin dispatches the next [`Skinner::record`] makes: at most one per kernel variant and page.
+    pub fn dispatch_count(&self) -> usize {
+        self.frame.dispatches.len()
+    }
+}
+
+/// Moves a playing clip to `seconds`; true when its pose is not the one last made.
+fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
+    let DriveState::Clip { clip, start, looping } = &mut character.drive else { return false };
+    let duration = rig.clips[*clip].duration;
+    let elapsed = seconds - *start;
+    if *looping && duration > 0.0 && elapsed.abs() > REBASE_SECONDS {
+        *start += (elapsed / f64::from(duration)).floor() * f64::from(duration);
+    }
+    let time = clip_time(seconds - *start, duration, *looping);
+    let moved = time != character.clip_time;
+    character.clip_time = time;
+    moved
+}
+
+/// What the pose pass is told of a character.
+fn record_of(character: &CharacterData, rig: &RigData) -> CharacterRecord {
+    let mut record = CharacterRecord {
+        rig: rig.words,
+        palette: character.palette.0,
+        scratch: character.scratch.0,
+        clip: NONE,
+        ..CharacterRecord::default()
+    };
+    if let DriveState::Clip { clip, start, looping } = character.drive {
+        record.clip = rig.words + rig.clip_words[clip];
+        record.start = split_seconds(start);
+        record.duration = rig.clips[clip].duration;
+        record.looping = u32::from(looping);
+    }
+    record
+}
+
+fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    let usage = usage | wgpu::BufferUsages::COPY_DST;
+    device.create_buffer(&wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false })
+}
+
+fn bind_group<const N: usize>(
+    device: &wgpu::Device,
+    label: &str,
+    layout: &wgpu::BindGroupLayout,
+    resources: [wgpu::BindingResource<'_>; N],
+) -> wgpu::BindGroup {
+    let mut binding = 0;
+    let entries = resources.map(|resource| {
+        binding += 1;
+        wgpu::BindGroupEntry { binding: binding - 1, resource }
+    });
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+}
