@@ -59,7 +59,7 @@ pub fn tube() -> Character {
             ..Material::default()
         }],
         images: vec![stripes(256, 512)],
-        warnings: Vec::new(),
+        ..Character::default()
     }
 }
 

@@ -194,7 +194,7 @@ impl Coordinates {
         }
     }
 
-    fn normalised(&self, point: [f32; 3]) -> DVec3 {
+    pub(super) fn normalised(&self, point: [f32; 3]) -> DVec3 {
         let flat = if self.dimensions == 2 { [point[0], point[1], 0.0] } else { point };
         let mut x = DVec3::from(flat.map(f64::from));
         for axis in 0..3 {

@@ -17,7 +17,7 @@ pub(super) const LEAST_SCALE: f64 = 1e-6;
 
 /// How one axis of the scale is blended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScaleRule {
+pub(crate) enum ScaleRule {
     /// All samples are positive (or zero): exp of the mean log.
     Positive,
     /// All are negative: minus exp of the mean log.
@@ -28,7 +28,7 @@ pub(super) enum ScaleRule {
 
 /// All samples of one joint, prepared for blending.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct JointSamples {
+pub(crate) struct JointSamples {
     /// What signs are fixed against, and what fills in where the sum collapses.
     pub reference: DQuat,
     /// One per sample, in the reference's hemisphere.

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 /// The hierarchy that poses of a space are blended in.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     /// The sibling that a node moves with, where that is not its parent.
     pub leader: Vec<Option<usize>>,
     /// Nodes, leaders and parents before those that move with them.
@@ -114,6 +114,6 @@ impl Chain {
     }
 }
 
-pub(super) fn quat32(q: DQuat) -> [f32; 4] {
+pub(crate) fn quat32(q: DQuat) -> [f32; 4] {
     q.to_array().map(|x| x as f32)
 }

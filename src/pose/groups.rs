@@ -40,7 +40,7 @@ impl BitOr for Channels {
 }
 
 /// Number of channels; channel c is bit c of [`Channels`].
-pub(super) const CHANNELS: usize = 6;
+pub(crate) const CHANNELS: usize = 6;
 
 /// What a group of joints does.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ impl Fade {
     }
 
     /// How much of the change has happened at `time`: exactly 0 before and exactly 1 after.
-    pub(super) fn progress(&self, time: f64) -> f64 {
+    pub(crate) fn progress(&self, time: f64) -> f64 {
         if self.seconds.is_nan() || self.seconds <= 0.0 {
             return 1.0;
         }
@@ -84,7 +84,7 @@ impl Fade {
 
 /// Which alternative a corner holds, on its way from whatever it held before: weights of its own alternatives.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     pub from: Vec<f64>,
     pub to: usize,
     pub fade: Fade,
@@ -100,7 +100,7 @@ impl Selection {
 
 /// Where one channel of one cell takes its weights from when it does not follow the point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Kept(Vec<f64>),
     Default,
     Point([f32; 3]),
@@ -108,7 +108,7 @@ pub(super) enum Source {
 
 /// One channel of one cell: `mix(live, mix(from, source, fade), strength)`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Track {
+pub(crate) struct Track {
     pub source: Source,
     /// What the source fades in from; `None`: it is there at once.
     pub from: Option<Vec<f64>>,
@@ -127,17 +127,17 @@ impl Track {
     }
 }
 
-pub(super) fn mix(a: f64, b: f64, t: f64) -> f64 {
+pub(crate) fn mix(a: f64, b: f64, t: f64) -> f64 {
     a * (1.0 - t) + b * t
 }
 
 /// One character's state in a pose space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpaceState {
-    pub(super) point: [f32; 3],
-    pub(super) selections: Vec<Selection>,
+    pub(crate) point: [f32; 3],
+    pub(crate) selections: Vec<Selection>,
     /// Per cell, per channel.
-    pub(super) cells: Vec<[Track; CHANNELS]>,
+    pub(crate) cells: Vec<[Track; CHANNELS]>,
 }
 
 impl SpaceState {
@@ -317,7 +317,7 @@ impl SpaceState {
             .all(|f| f.progress(time) >= 1.0)
     }
 
-    pub(super) fn check(&self, space: &PoseSpace) -> Result<()> {
+    pub(crate) fn check(&self, space: &PoseSpace) -> Result<()> {
         let fits = self.cells.len() == space.cell_count
             && self.selections.len() == space.corners.len()
             && self.selections.iter().zip(&space.corners).all(|(s, c)| s.from.len() == c.samples.len());
@@ -326,7 +326,7 @@ impl SpaceState {
     }
 
     /// Weights of every sample at the space's own point.
-    pub(super) fn live(&self, space: &PoseSpace, time: f64) -> Vec<f64> {
+    pub(crate) fn live(&self, space: &PoseSpace, time: f64) -> Vec<f64> {
         self.sample_weights(space, self.point, time)
     }
 
@@ -360,7 +360,7 @@ impl SpaceState {
     }
 
     /// What a track's joints really get.
-    pub(super) fn effective(&self, space: &PoseSpace, track: &Track, live: &[f64], time: f64) -> Vec<f64> {
+    pub(crate) fn effective(&self, space: &PoseSpace, track: &Track, live: &[f64], time: f64) -> Vec<f64> {
         let strength = track.strength(time);
         if strength <= 0.0 {
             return live.to_vec();

@@ -57,11 +57,11 @@ const FULL: [f32; 2] = [-std::f32::consts::PI, std::f32::consts::PI];
 
 /// A rotation's half-angle is cut to this (radians) before it is taken apart: 175°, past every limit that is tighter than
 /// a half turn and short of where twist and swing stop being unique.
-pub(super) const MOST_HALF: f64 = 87.5 / 180.0 * PI;
+pub(crate) const MOST_HALF: f64 = 87.5 / 180.0 * PI;
 
 /// A limit fitted to one joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct JointLimit {
+pub(crate) struct JointLimit {
     /// `frame⁻¹ · rest⁻¹`.
     pub before: DQuat,
     /// Rotates X, Y, Z onto the limit's x, y, z in the joint's frame.
@@ -153,7 +153,7 @@ fn compose([twist, y, z]: [f64; 3]) -> DQuat {
 }
 
 /// The frame [`Limit`] describes, as the rotation of X, Y, Z onto it.
-pub(super) fn frame(axis: DVec3, hinge: Option<DVec3>) -> DQuat {
+pub(crate) fn frame(axis: DVec3, hinge: Option<DVec3>) -> DQuat {
     let x = axis.normalize_or(DVec3::Y);
     let square = |v: DVec3| (v - x * x.dot(v)).try_normalize();
     let z = hinge.and_then(square).unwrap_or_else(|| {

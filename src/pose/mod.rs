@@ -7,12 +7,13 @@ mod evaluate;
 #[cfg(feature = "json")]
 mod file;
 mod fingers;
+mod flatten;
 mod follow;
-mod groups;
+pub(crate) mod groups;
 mod hands;
 mod hierarchy;
 mod hull;
-mod limits;
+pub(crate) mod limits;
 mod mirror;
 mod names;
 mod space;

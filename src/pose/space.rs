@@ -1,6 +1,6 @@
 //! A pose space: sample poses at the corners of a convex polygon or polyhedron, fitted to one rig.
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 use super::barycentric::{Coordinates, MAX_CORNERS, Outside};
 use super::blend::JointSamples;
@@ -87,25 +87,23 @@ pub struct PoseSpaceDescriptor {
 /// Sample poses at the corners of a convex shape, fitted to one rig and ready to blend.
 #[derive(Clone, Debug)]
 pub struct PoseSpace {
-    pub(super) name: String,
-    pub(super) coordinates: Coordinates,
-    pub(super) corners: Vec<Corner>,
-    pub(super) samples: Vec<Sample>,
-    pub(super) default: usize,
-    pub(super) groups: Vec<Group>,
-    pub(super) outside: Outside,
+    pub(crate) name: String,
+    pub(crate) coordinates: Coordinates,
+    pub(crate) corners: Vec<Corner>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) default: usize,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) outside: Outside,
     /// Every (corner, sample) pair, corner by corner.
-    pub(super) slots: Vec<(usize, usize)>,
+    pub(crate) slots: Vec<(usize, usize)>,
     /// Cell of each rig node; 0 for nodes in no group.
-    pub(super) cell_of: Vec<usize>,
+    pub(crate) cell_of: Vec<usize>,
     /// Cells of each group.
-    pub(super) group_cells: Vec<Vec<usize>>,
-    pub(super) cell_count: usize,
-    pub(super) chain: Chain,
-    pub(super) joints: Vec<JointSamples>,
-    pub(super) limits: Vec<Option<JointLimit>>,
-    /// Rest rotations relative to the node each node moves with.
-    pub(super) rest: Vec<DQuat>,
+    pub(crate) group_cells: Vec<Vec<usize>>,
+    pub(crate) cell_count: usize,
+    pub(crate) chain: Chain,
+    pub(crate) joints: Vec<JointSamples>,
+    pub(crate) limits: Vec<Option<JointLimit>>,
 }
 
 impl PoseSpace {
@@ -156,7 +154,6 @@ impl PoseSpace {
             chain,
             joints,
             limits,
-            rest: rest.iter().map(|r| unit_quat(r.rotation)).collect(),
         })
     }
 
@@ -239,7 +236,7 @@ impl PoseSpace {
 }
 
 /// Names joined by commas; long lists are cut.
-pub(super) fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 60;
     let names: Vec<&str> = names.collect();
     match names.len() {
