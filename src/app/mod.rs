@@ -13,6 +13,7 @@ mod render;
 mod skin;
 mod tube;
 mod view;
+mod weights;
 
 use std::process::ExitCode;
 
