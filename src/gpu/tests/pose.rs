@@ -7,7 +7,7 @@ use glam::Quat;
 use super::scene::frame;
 use super::{Random, device};
 use crate::character::{Channel, Clip, Interpolation, Rig, RigNode, Skin, Target};
-use crate::gpu::pose::{JOINT_WORDS, NODE_WORDS, PosePipeline, SHARED_NODES};
+use crate::gpu::pose::{JOINT_WORDS, PosePipeline, SHARED_NODES};
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{Drive, RigDescriptor, Skinner, SkinnerDescriptor};
@@ -229,7 +229,7 @@ fn every_mutant_is_caught() {
 
 #[test]
 fn constants_are_the_shader_s() {
-    for (name, value) in [("SHARED_NODES", SHARED_NODES), ("NODE_WORDS", NODE_WORDS), ("JOINT_WORDS", JOINT_WORDS)] {
+    for (name, value) in [("SHARED_NODES", SHARED_NODES), ("JOINT_WORDS", JOINT_WORDS)] {
         assert!(SOURCE.contains(&format!("const {name}: u32 = {value}u;")), "{name}");
     }
     assert!(SOURCE.contains(&format!("array<vec4<f32>, {}>", 3 * SHARED_NODES)));
