@@ -2,9 +2,11 @@
 
 mod app;
 pub mod camera;
+mod input;
 mod panel;
 pub mod picture;
 pub mod scene;
+mod session;
 mod window;
 
 use std::path::{Path, PathBuf};
