@@ -1,6 +1,8 @@
 //! The `dermis` program: a viewer and a command line, guests of the library's public API.
 
 #![deny(unsafe_code)]
+// Refusals are errors, not panics; tests may.
+#![cfg_attr(not(test), warn(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 
 mod app;
 

@@ -53,7 +53,7 @@ impl Symmetry {
         }
         let corner = |f: fn(DVec3, DVec3) -> DVec3| positions.iter().map(|&p| DVec3::from(p)).reduce(f);
         let size = (corner(DVec3::max)? - corner(DVec3::min)?).length();
-        if !(across.length() > size * MIDDLE * middles.len() as f64) || !across.is_finite() {
+        if !across.is_finite() || across.length() <= size * MIDDLE * middles.len() as f64 {
             return None;
         }
         let mut normal = across.normalize();
