@@ -103,7 +103,8 @@ fn choose(candidates: Vec<Candidate>, wanted: Option<&str>) -> Result<Candidate,
     let index = wanted.and_then(|w| w.parse::<usize>().ok());
     let text = wanted.map(str::to_lowercase);
     let matches = |i: usize, info: &wgpu::AdapterInfo| match (index, &text) {
-        (Some(index), _) if index < candidates.len() => i == index,
+        // Larger numbers are parts of names, such as 4090.
+        (Some(index), _) if index < 100 => i == index,
         (_, Some(text)) => words(info).to_lowercase().contains(text.as_str()),
         _ => true,
     };
