@@ -1,5 +1,5 @@
 // Poses characters: local transforms from each one's source, down the hierarchy, to the palettes of all its skins. One
-// workgroup per character, one dispatch for all. Needs the functions of math.wgsl.
+// workgroup per character, one dispatch for all. Needs the functions of space.wgsl and math.wgsl.
 
 const GROUP_SIZE: u32 = 64u;
 // Nodes whose world transforms fit into workgroup memory (48 bytes each); larger rigs go through `scratch`.
@@ -36,6 +36,12 @@ struct Character {
     duration: f32,
     // 1: starts over at its end.
     looping: u32,
+    // Where its pose space starts in `rigs`, or NONE; then where its state in it starts in `states`, and the first row of
+    // sample weights in `scratch`.
+    space: u32,
+    state: u32,
+    weights: u32,
+    unused: u32,
 }
 
 // The head of a rig; offsets are words of `rigs`.
@@ -69,6 +75,8 @@ struct Rows {
 @group(0) @binding(3) var<storage, read> posed: array<u32>;
 @group(0) @binding(4) var<storage, read_write> scratch: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> palettes: array<vec4<f32>>;
+// What characters do in their pose spaces.
+@group(0) @binding(6) var<storage, read> states: array<u32>;
 
 var<workgroup> shared_rows: array<vec4<f32>, 960>;
 
@@ -237,13 +245,29 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let large = rig.node_count > SHARED_NODES;
     let first = character.scratch;
 
+    // In a pose space; and one whose poses change the length or thickness of bones.
+    let spaced = character.space != NONE;
+    var shaped = false;
+    if (spaced) {
+        shaped = rigs[character.space + SHAPED] == 1u;
+        space_rows(character, lane);
+    }
     let time = clip_time(character);
     for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
         let word = rig.nodes + node * NODE_WORDS;
-        var m = affine(local_of(character, rig, node, time));
+        var local: Local;
+        if (spaced) {
+            local = space_local(character, node);
+        } else {
+            local = local_of(character, rig, node, time);
+        }
+        var m = affine(local);
         // A base that is not the identity stands after the parent's index.
         if (rigs[word + 1u] == 1u) {
             m = product(Rows(rig_vec4(word + 12u), rig_vec4(word + 16u), rig_vec4(word + 20u)), m);
+        }
+        if (shaped && rigs[word] != NONE) {
+            m = along_bone(character, rigs[word], m);
         }
         store(large, first, node, m);
     }
@@ -265,7 +289,11 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE) {
         let word = rig.joints + joint * JOINT_WORDS;
         let inverse_bind = Rows(rig_vec4(word + 1u), rig_vec4(word + 5u), rig_vec4(word + 9u));
-        let m = product(load(large, first, rigs[word]), inverse_bind);
+        var world = load(large, first, rigs[word]);
+        if (shaped) {
+            world = product(world, bone_shape(character, rigs[word]));
+        }
+        let m = product(world, inverse_bind);
         let at = 3u * (character.palette + joint);
         palettes[at] = m.r0;
         palettes[at + 1u] = m.r1;

@@ -10,6 +10,7 @@ use dermis::influence::{self, Influences, Moving, PruneContext, PruneOptions, Re
 use dermis::io::{FileEdit, FileMesh};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::weights::Weights;
 use super::{Outcome, output};
 
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
@@ -64,17 +65,6 @@ enum Ties {
     Priority,
     /// The bone (or left/right pair) of lower index.
     Index,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Weights {
-    /// Bytes that sum to 255.
-    #[default]
-    U8,
-    /// 16-bit numbers that sum to 65535.
-    U16,
-    /// Floats.
-    F32,
 }
 
 impl Args {
@@ -214,33 +204,10 @@ fn prune_file(input: &Path, target: &Path, args: &Args, priorities: &Priorities)
         };
         let options = args.options();
         let pruned = influence::prune(&file.influences, &options, &context)?;
-        let (sets, after) = match args.weights {
-            Weights::F32 => (None, pruned.influences.clone()),
-            integers => {
-                let total = if matches!(integers, Weights::U8) { 255 } else { 65535 };
-                let quantised = pruned.quantise(total, options.ties, &context)?;
-                let after = quantised.to_influences();
-                (Some(quantised), after)
-            }
-        };
         let Some(file_mesh) = edit.mesh_of(parts[0].node) else {
             return Err(format!("{}: nodes[{}] shows no mesh", input.display(), parts[0].node).into());
         };
-        // One width for all primitives of a mesh.
-        let width = match &sets {
-            Some(q) => q.offsets.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0) as usize,
-            None => after.max_per_vertex(),
-        };
-        for (primitive, vertices) in &file.primitives {
-            let mut rows = match &sets {
-                Some(q) => dermis::io::quantised_sets(q, vertices.clone())?,
-                None => dermis::io::influence_sets(&after, vertices.clone())?,
-            };
-            while rows.len() < width.div_ceil(4) {
-                rows.push(rows[0].zeroed());
-            }
-            edit.set_influences(file_mesh, *primitive, &rows)?;
-        }
+        let after = args.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
         let displacement = measure(&character, &parts, &file, &after)?;
         report.add(&Report { cleaned: character.meshes[mesh].cleaned, prune: pruned.report, displacement });
     }

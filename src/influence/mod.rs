@@ -2,6 +2,7 @@
 //!
 //! [`clean`] what a file says, [`prune`](prune()) it to a few per vertex, [`pack`](pack()) it into words.
 
+pub mod bind;
 mod clean;
 mod edges;
 mod edit;

@@ -20,6 +20,17 @@ pub struct FileMesh {
 }
 
 impl FileMesh {
+    /// Appends the vertices and primitives of another part of the same mesh of the file.
+    pub fn append(&mut self, other: &Self) {
+        let (first, entries) = (self.positions.len(), self.influences.entries.len() as u32);
+        self.positions.extend_from_slice(&other.positions);
+        self.influences.entries.extend_from_slice(&other.influences.entries);
+        self.influences.offsets.extend(other.influences.offsets.iter().skip(1).map(|o| o + entries));
+        self.indices.extend(other.indices.iter().map(|i| i + first as u32));
+        let moved = |(index, r): &(usize, Range<usize>)| (*index, r.start + first..r.end + first);
+        self.primitives.extend(other.primitives.iter().map(moved));
+    }
+
     /// Takes back what importing split.
     pub fn new(mesh: &Mesh) -> Self {
         let mut out = Self { influences: Influences { offsets: vec![0], entries: Vec::new() }, ..Self::default() };

@@ -7,14 +7,13 @@ use glam::Quat;
 use super::scene::frame;
 use super::{Random, device};
 use crate::character::{Channel, Clip, Interpolation, Rig, RigNode, Skin, Target};
-use crate::gpu::pose::{JOINT_WORDS, PosePipeline, SHARED_NODES};
+use crate::gpu::pose::{JOINT_WORDS, PosePipeline, SHARED_NODES, SOURCE};
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{Drive, RigDescriptor, Skinner, SkinnerDescriptor};
 use crate::math::{Affine, Transform};
 use crate::pose::{Pose, skin_palette};
 
-const SOURCE: &str = concat!(include_str!("../../../shaders/pose.wgsl"), include_str!("../../../shaders/math.wgsl"));
 const CHARACTERS: usize = 37;
 
 struct Case {

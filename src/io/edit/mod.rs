@@ -75,6 +75,11 @@ impl FileEdit {
         self.index(&["nodes"], node, "skin")
     }
 
+    /// Number of skins.
+    pub fn skin_count(&self) -> usize {
+        self.tree.get("skins").and_then(Value::as_array).map_or(0, Vec::len)
+    }
+
     /// The changed file as a GLB.
     ///
     /// # Errors
