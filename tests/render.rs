@@ -506,6 +506,14 @@ fn what_cannot_be_drawn_is_an_error() {
     assert!(refuse(RendererDescriptor { depth_format: wgpu::TextureFormat::R8Unorm, ..good }).contains("depth_format"));
     assert!(refuse(RendererDescriptor { color_format: wgpu::TextureFormat::R32Uint, ..good }).contains("color_format"));
 
+    for color_format in
+        [wgpu::TextureFormat::Rgba32Float, wgpu::TextureFormat::Rgba8Snorm, wgpu::TextureFormat::Bc7RgbaUnorm]
+    {
+        assert!(refuse(RendererDescriptor { color_format, ..good }).contains("color_format"), "{color_format:?}");
+    }
+    // Light as it is, for hosts that tone map themselves.
+    Renderer::new(device, &RendererDescriptor { color_format: wgpu::TextureFormat::Rgba16Float, ..good }).unwrap();
+
     let renderer = Renderer::new(device, &good).unwrap();
     let refuse = |c: &Character| renderer.model(device, queue, c).unwrap_err().to_string();
     let textured = Material { base_color_texture: Some(TextureRef::default()), ..Material::default() };

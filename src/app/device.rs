@@ -23,6 +23,17 @@ pub struct Opened {
     pub info: wgpu::AdapterInfo,
 }
 
+impl Opened {
+    /// Refuses the few adapters that can skin but not draw.
+    pub fn check_drawing(&self) -> Result<(), Failure> {
+        if self.adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::VERTEX_STORAGE) {
+            return Ok(());
+        }
+        let info = &self.info;
+        Err(format!("{} ({}) cannot draw: no storage buffers in vertex shaders", info.name, info.backend).into())
+    }
+}
+
 /// Opens a device without a window; `adapter` is an index or a part of a name, as `--adapter` takes it.
 pub fn open(adapter: Option<&str>) -> Result<(wgpu::Device, wgpu::Queue, wgpu::AdapterInfo), Failure> {
     let opened = open_on(&instance(), None, adapter)?;

@@ -97,6 +97,7 @@ impl Shot {
         adapter: Option<&str>,
     ) -> Result<(picture::Picture, String), Box<dyn std::error::Error>> {
         let gpu = device::open_on(&device::instance(), None, adapter)?;
+        gpu.check_drawing()?;
         let largest = gpu.device.limits().max_texture_dimension_2d;
         if self.size.iter().any(|&s| s > largest) {
             let [w, h] = self.size;

@@ -7,13 +7,12 @@ use winit::event::{StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::window::WindowId;
 
-use super::scene::Stage;
-use super::session::Session;
+use super::session::{Loaded, Session};
 
 /// What other threads tell the event loop.
 pub enum Event {
     /// A character is ready, or why it is not; the number says which request it answers.
-    Loaded(u32, Box<Result<Stage, String>>),
+    Loaded(u32, Box<Result<Loaded, String>>),
     /// The user chose a file.
     Open(PathBuf),
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dermis::Character;
+use dermis::render::Renderer;
 use glam::Vec2;
 use winit::event_loop::{ActiveEventLoop, EventLoopProxy};
 
@@ -15,6 +16,7 @@ use super::panel::{self, Action, Controls};
 use super::picture;
 use super::scene::Stage;
 use super::window::{Canvas, Overlay, Shown};
+use crate::app::device::Opened;
 
 /// What exists while there is a window.
 pub struct Session {
@@ -36,6 +38,26 @@ pub struct Session {
     pub(super) wake: Option<Instant>,
     /// The next frame frames everything.
     pub(super) frame_all: bool,
+}
+
+/// A character ready to be shown, and the points to frame it by.
+pub struct Loaded {
+    stage: Stage,
+    points: Vec<[f32; 3]>,
+}
+
+impl Loaded {
+    fn new(gpu: &Opened, renderer: &Renderer, character: Character) -> dermis::Result<Self> {
+        let mut stage = Stage::new(gpu, renderer, character)?;
+        let points = if stage.character.clips.is_empty() {
+            stage.prepare(gpu, 0.0);
+            stage.measure(gpu)?
+        } else {
+            stage.play(Some(0), false)?;
+            stage.measure_clip(gpu, 0)?
+        };
+        Ok(Self { stage, points })
+    }
 }
 
 impl Session {
@@ -85,9 +107,9 @@ impl Session {
         let (request, proxy) = (self.request, proxy.clone());
         let (gpu, renderer) = (self.canvas.gpu.clone(), self.canvas.renderer.clone());
         std::thread::spawn(move || {
-            let build = || -> Result<Stage, String> {
-                let character = path.as_deref().map_or_else(|| Ok(crate::app::tube::tube()), read);
-                Stage::new(&gpu, &renderer, character?).map_err(|e| e.to_string())
+            let build = || {
+                let character = path.as_deref().map_or_else(|| Ok(crate::app::tube::tube()), read)?;
+                Loaded::new(&gpu, &renderer, character).map_err(|e| e.to_string())
             };
             // A crash of the loader must not leave the window waiting for ever.
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build))
@@ -97,10 +119,11 @@ impl Session {
         });
     }
 
-    pub(super) fn loaded(&mut self, result: Result<Stage, String>) {
+    /// Shows what was read, or why it could not be.
+    pub(super) fn loaded(&mut self, result: Result<Loaded, String>) {
         self.controls.loading = None;
-        let stage = match result {
-            Ok(stage) => stage,
+        let Loaded { stage, points } = match result {
+            Ok(loaded) => loaded,
             Err(problem) => return self.controls.problem = Some(problem),
         };
         self.canvas.window.set_title(&format!("{} – dermis", stage.character.name));
@@ -114,21 +137,8 @@ impl Session {
         self.frames = 0;
         self.orbit = Orbit::default();
         self.change_clip();
-        self.frame_clip();
-    }
-
-    /// Frames the whole of the clip that plays, or the rest pose.
-    fn frame_clip(&mut self) {
         let (aspect, _, free) = self.layout();
-        let Some(stage) = &mut self.stage else { return };
-        let points = match self.controls.clip {
-            Some(clip) => stage.measure_clip(&self.canvas.gpu, clip),
-            None => {
-                stage.prepare(&self.canvas.gpu, 0.0);
-                stage.measure(&self.canvas.gpu)
-            }
-        };
-        self.frame_points(points, aspect, free);
+        self.frame_points(Ok(points), aspect, free);
     }
 
     fn frame_points(&mut self, points: dermis::Result<Vec<[f32; 3]>>, aspect: f32, free: Vec2) {
