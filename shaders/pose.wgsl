@@ -146,16 +146,16 @@ fn unit(q: vec4<f32>) -> vec4<f32> {
     return q / sqrt(dot(q, q));
 }
 
-// Spherical interpolation on the shortest path.
+// Spherical interpolation on the shortest path, of keys as they are stored; the caller divides by the length.
 fn slerp(a: vec4<f32>, far: vec4<f32>, u: f32) -> vec4<f32> {
     let b = select(far, -far, dot(a, far) < 0.0);
-    // Twice the angle whose tangent is half the chord's over half the sum's: exact for small angles, where acos is not.
-    let angle = 2.0 * arc_tangent(length(a - b), length(a + b));
-    let sine = sin_cos(angle).x;
-    if (sine < 1e-5) {
-        return unit(mix(a, b, u));
+    let cosine = dot(a, b);
+    if (cosine > 0.9999999) {
+        return mix(a, b, u);
     }
-    return (sin_cos((1.0 - u) * angle).x * a + sin_cos(u * angle).x * b) / sine;
+    // Near 1 the angle is off by as much as the cosine is, but the ratios of sines below are not.
+    let angle = arc_cosine(cosine);
+    return (sin_cos((1.0 - u) * angle).x * a + sin_cos(u * angle).x * b) / sin_cos(angle).x;
 }
 
 // Number `i` of a channel's value at `word`, four at a time; only the first `width` are the value's.
@@ -200,7 +200,7 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
             + (3.0 * u2 - 2.0 * u3) * b + (u3 - u2) * dt * in_tangent;
     }
     if (width == 4u) {
-        return slerp(unit(a), unit(b), u);
+        return slerp(a, b, u);
     }
     return mix(a, b, u);
 }

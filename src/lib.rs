@@ -1,5 +1,7 @@
-#![doc = "GPU compute skinning on wgpu."]
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+// Refusals are errors, not panics; tests may.
+#![cfg_attr(not(test), warn(clippy::expect_used, clippy::panic, clippy::unwrap_used))]
 
 pub mod character;
 mod error;

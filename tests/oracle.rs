@@ -81,3 +81,47 @@ fn every_case_of_the_oracle_on_the_gpu() {
     println!("{} cases, worst of all: {worst:?}", cases.len());
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
+
+#[test]
+fn a_baked_glb_holds_the_same_vertices_and_surfaces() {
+    let Some(shared) = oracle::shared() else { return };
+    let (device, queue) = device();
+    for case in oracle::cases(&shared).iter().filter(|c| c.time > 0.0) {
+        let character = case.load(&shared);
+        let skinned = skin(&device, &queue, &character, case);
+        let bytes = dermis::io::bake_glb(&character, &skinned).unwrap();
+        let mut none = |uri: &str| Err(format!("{uri} is not needed"));
+        let baked = dermis::io::load_bytes("baked.glb", &bytes, &mut none).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(baked.warnings, [""; 0], "{}", case.model);
+        assert_eq!(baked.images, character.images);
+        assert_eq!(baked.materials, character.materials);
+        assert_eq!(baked.parts.len(), character.parts.len());
+        for ((part, vertices), old) in baked.parts.iter().zip(&skinned).zip(&character.parts) {
+            assert!(part.rigid);
+            let (mesh, old) = (&baked.meshes[part.mesh], &character.meshes[old.mesh]);
+            assert_eq!(mesh.positions, vertices.positions);
+            assert_eq!(mesh.uvs, old.uvs);
+            assert_eq!(mesh.colors, old.colors);
+            assert_eq!(mesh.indices.len(), old.indices.len());
+            // Normals are made unit again, a rounding apart.
+            for (a, b) in mesh.normals.as_flattened().iter().zip(vertices.normals.as_flattened()) {
+                assert!((a - b).abs() < 1e-6, "{a} {b}");
+            }
+            // Triangles face the way their normals point, at least nearly everywhere, mirrored joints or not.
+            let side = |mesh: &dermis::character::Mesh, corners: &[u32]| {
+                let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[corners[k] as usize]);
+                let (u, v) = ([0, 1, 2].map(|k| b[k] - a[k]), [0, 1, 2].map(|k| c[k] - a[k]));
+                let n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+                corners
+                    .iter()
+                    .flat_map(|&i| (0..3).map(move |k| (i, k)))
+                    .map(|(i, k)| n[k] * mesh.normals[i as usize][k])
+                    .sum::<f32>()
+                    < 0.0
+            };
+            let inside = |mesh: &dermis::character::Mesh| mesh.indices.chunks(3).filter(|t| side(mesh, t)).count();
+            let (before, after) = (inside(old), inside(mesh));
+            assert!(after <= before + mesh.indices.len() / 300, "{}: {after} inside out, before {before}", case.model);
+        }
+    }
+}

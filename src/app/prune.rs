@@ -1,11 +1,308 @@
 //! `dermis prune`: fixed-width weights into a copy of a file.
 
-use super::Outcome;
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::path::{Path, PathBuf};
 
-/// Prunes influences to a fixed number per vertex.
-#[derive(clap::Args, Default)]
-pub struct Args {}
+use clap::ValueEnum;
+use dermis::Character;
+use dermis::influence::{self, Influences, Moving, PruneContext, PruneOptions, Report, Symmetry};
+use dermis::io::{FileEdit, FileMesh};
+use indicatif::{ProgressBar, ProgressStyle};
 
-pub fn run(_args: Args) -> Outcome {
-    Err("not built yet".into())
+use super::weights::Weights;
+use super::{Outcome, output};
+
+/// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
+#[derive(clap::Args)]
+pub struct Args {
+    /// .glb, .gltf or .vrm files.
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// A .glb (or .vrm) file, or for several inputs a folder.
+    #[arg(short, long, value_name = "OUT.glb|DIR/")]
+    output: PathBuf,
+    /// Influences kept per vertex.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
+    max_influences: u8,
+    /// Who gets the weight of removed influences.
+    #[arg(long, value_enum, default_value_t)]
+    redistribute: Redistribute,
+    /// Who stays when weights are equal; each rule falls back to those after it.
+    #[arg(long, value_enum, default_value_t)]
+    ties: Ties,
+    /// JSON of the form {"bone name": number}; of equal weights, that of the higher number stays.
+    #[arg(long, value_name = "FILE")]
+    priority: Option<PathBuf>,
+    /// How the weights are stored.
+    #[arg(long, value_enum, default_value_t)]
+    weights: Weights,
+    /// Write what was done as JSON.
+    #[arg(long, value_name = "R.json")]
+    report: Option<PathBuf>,
+    /// Overwrite an input.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Redistribute {
+    /// In proportion to what they have.
+    #[default]
+    Proportional,
+    /// The same for each.
+    Equal,
+    /// The heaviest removed weight is taken off all: no jumps between neighbouring vertices.
+    Continuous,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Ties {
+    /// The bone that is heavier around the vertex.
+    #[default]
+    Neighbours,
+    /// The bone of higher --priority.
+    Priority,
+    /// The bone (or left/right pair) of lower index.
+    Index,
+}
+
+impl Args {
+    fn options(&self) -> PruneOptions {
+        PruneOptions {
+            max: self.max_influences.into(),
+            redistribute: match self.redistribute {
+                Redistribute::Proportional => influence::Redistribute::Proportional,
+                Redistribute::Equal => influence::Redistribute::Equal,
+                Redistribute::Continuous => influence::Redistribute::Continuous,
+            },
+            ties: match self.ties {
+                Ties::Neighbours => influence::Ties::Neighbours,
+                Ties::Priority => influence::Ties::Priority,
+                Ties::Index => influence::Ties::Index,
+            },
+        }
+    }
+}
+
+/// Priorities by bone name.
+type Priorities = BTreeMap<String, f32>;
+
+pub fn run(args: Args) -> Outcome {
+    let priorities = args.priority.as_deref().map(read_priorities).transpose()?.unwrap_or_default();
+    let targets = targets(&args)?;
+    if let Some(report) = &args.report {
+        let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
+        output::check(report, &inputs, args.force)?;
+    }
+    let bar = if args.inputs.len() > 1 { ProgressBar::new(args.inputs.len() as u64) } else { ProgressBar::hidden() };
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    let mut outcomes = Vec::with_capacity(args.inputs.len());
+    for (input, target) in args.inputs.iter().zip(&targets) {
+        bar.set_message(input.display().to_string());
+        let outcome = match target {
+            Ok(target) => prune_file(input, target, &args, &priorities).map_err(|e| e.to_string()),
+            Err(problem) => Err(problem.clone()),
+        };
+        if let Err(problem) = &outcome
+            && args.inputs.len() > 1
+        {
+            bar.suspend(|| eprintln!("error: {problem}"));
+        }
+        outcomes.push(outcome);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if let Some(path) = &args.report {
+        let json = report_json(&args, &outcomes);
+        output::write(path, |out| Ok(serde_json::to_writer_pretty(out, &json)?))?;
+    }
+    match <[_; 1]>::try_from(outcomes) {
+        Ok([outcome]) => {
+            let done = outcome?;
+            print!("{}", done.report);
+            done.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+            Ok(())
+        }
+        Err(outcomes) => summary(&args, &outcomes),
+    }
+}
+
+/// Where each input goes: the file given, or a file of the same name in the folder given. A broken pairing is that
+/// input's own error, so that the others are still written.
+fn targets(args: &Args) -> Result<Vec<Result<PathBuf, String>>, Box<dyn Error>> {
+    let text = args.output.to_string_lossy();
+    let folder = args.inputs.len() > 1 || args.output.is_dir() || text.ends_with('/') || text.ends_with('\\');
+    if !folder {
+        let kind = args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        if !matches!(kind.as_deref(), Some("glb" | "vrm")) {
+            return Err(format!("{}: the name must end in .glb or .vrm", args.output.display()).into());
+        }
+        output::check(&args.output, &[&args.inputs[0]], args.force)?;
+        return Ok(vec![Ok(args.output.clone())]);
+    }
+    std::fs::create_dir_all(&args.output).map_err(|e| format!("{}: {e}", args.output.display()))?;
+    let mut taken: HashMap<PathBuf, &Path> = HashMap::new();
+    let mut target = |input: &'_ PathBuf| -> Result<PathBuf, String> {
+        let name = input.file_stem().ok_or_else(|| format!("{}: names no file", input.display()))?;
+        let vrm = input.extension().is_some_and(|e| e.eq_ignore_ascii_case("vrm"));
+        let mut name = name.to_os_string();
+        name.push(if vrm { ".vrm" } else { ".glb" });
+        let path = args.output.join(name);
+        let known = args.inputs.iter().find(|i| *i == input).map_or(Path::new(""), PathBuf::as_path);
+        if let Some(other) = taken.insert(path.clone(), known) {
+            return Err(format!("{}: would overwrite the result of {}", input.display(), other.display()));
+        }
+        let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
+        output::check(&path, &inputs, args.force).map_err(|e| e.to_string())?;
+        Ok(path)
+    };
+    Ok(args.inputs.iter().map(&mut target).collect())
+}
+
+fn read_priorities(path: &Path) -> Result<Priorities, Box<dyn Error>> {
+    let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?)
+}
+
+/// A file that was pruned.
+struct Done {
+    target: PathBuf,
+    report: Report,
+    warnings: Vec<String>,
+}
+
+fn prune_file(input: &Path, target: &Path, args: &Args, priorities: &Priorities) -> Result<Done, Box<dyn Error>> {
+    let character = dermis::io::load(input)?;
+    let mut edit = FileEdit::open(input)?;
+    let mut warnings = character.warnings.clone();
+    warnings.extend_from_slice(edit.warnings());
+    let mut used = vec![false; priorities.len()];
+    let mut report = Report::default();
+    let skinned: Vec<_> = character.parts.iter().filter(|p| !p.rigid).collect();
+    let mut meshes: Vec<usize> = skinned.iter().map(|p| p.mesh).collect();
+    meshes.sort_unstable();
+    meshes.dedup();
+    if meshes.is_empty() {
+        warnings.push("has no skinned mesh: nothing to prune".into());
+    }
+    for mesh in meshes {
+        let parts: Vec<_> = skinned.iter().filter(|p| p.mesh == mesh).collect();
+        let file = FileMesh::new(&character.meshes[mesh]);
+        let skin = &character.skins[parts[0].skin];
+        let names: Vec<&str> = skin.joints.iter().map(|&j| character.rig.nodes[j].name.as_str()).collect();
+        let priority: Vec<f32> = names.iter().map(|n| priorities.get(*n).copied().unwrap_or(0.0)).collect();
+        priorities.keys().zip(&mut used).for_each(|(name, used)| *used |= names.contains(&name.as_str()));
+        let symmetry = Symmetry::of_skin(&character.rig, skin);
+        let context = PruneContext {
+            positions: &file.positions,
+            indices: &file.indices,
+            priority: &priority,
+            symmetry: symmetry.as_ref(),
+        };
+        let options = args.options();
+        let pruned = influence::prune(&file.influences, &options, &context)?;
+        let Some(file_mesh) = edit.mesh_of(parts[0].node) else {
+            return Err(format!("{}: nodes[{}] shows no mesh", input.display(), parts[0].node).into());
+        };
+        let after = args.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
+        let displacement = measure(&character, &parts, &file, &after)?;
+        report.add(&Report { cleaned: character.meshes[mesh].cleaned, prune: pruned.report, displacement });
+    }
+    for (name, _) in priorities.keys().zip(&used).filter(|(_, used)| !**used) {
+        warnings.push(format!("--priority names {name:?}, but no joint has that name"));
+    }
+    let glb = edit.to_glb()?;
+    output::write(target, |out| Ok(out.write_all(&glb)?))?;
+    Ok(Done { target: target.to_path_buf(), report, warnings })
+}
+
+/// The largest displacement over the skins that show a mesh.
+fn measure(
+    character: &Character,
+    parts: &[&&dermis::character::Part],
+    file: &FileMesh,
+    after: &Influences,
+) -> Result<Option<influence::Displacement>, dermis::Error> {
+    let mut skins: Vec<usize> = parts.iter().map(|p| p.skin).collect();
+    skins.sort_unstable();
+    skins.dedup();
+    let mut worst: Option<influence::Displacement> = None;
+    for skin in skins {
+        let moving = Moving {
+            rig: &character.rig,
+            skin: &character.skins[skin],
+            positions: &file.positions,
+            clips: &character.clips,
+        };
+        let mut found = influence::displacement(&moving, &file.influences, after)?;
+        found.mesh = character.meshes[parts[0].mesh].name.clone();
+        if worst.as_ref().is_none_or(|w| found.metres > w.metres) {
+            worst = Some(found);
+        }
+    }
+    Ok(worst)
+}
+
+fn report_json(args: &Args, outcomes: &[Result<Done, String>]) -> serde_json::Value {
+    let files: Vec<serde_json::Value> = args
+        .inputs
+        .iter()
+        .zip(outcomes)
+        .map(|(input, outcome)| match outcome {
+            Err(problem) => serde_json::json!({ "input": input.display().to_string(), "error": problem }),
+            Ok(done) => {
+                let mut json = serde_json::json!({
+                    "input": input.display().to_string(), "output": done.target.display().to_string(),
+                });
+                if let (Some(json), serde_json::Value::Object(report)) = (json.as_object_mut(), done.report.to_json()) {
+                    json.extend(report);
+                    json.insert("warnings".into(), done.warnings.clone().into());
+                }
+                json
+            }
+        })
+        .collect();
+    let name = |value: Option<clap::builder::PossibleValue>| value.map(|v| v.get_name().to_owned());
+    serde_json::json!({
+        "dermis": "prune-report",
+        "version": 1,
+        "max_influences": args.max_influences,
+        "redistribute": name(args.redistribute.to_possible_value()),
+        "ties": name(args.ties.to_possible_value()),
+        "weights": name(args.weights.to_possible_value()),
+        "files": files,
+    })
+}
+
+/// One line per file, and an error if any failed.
+fn summary(args: &Args, outcomes: &[Result<Done, String>]) -> Outcome {
+    let names: Vec<String> = args.inputs.iter().map(|i| i.display().to_string()).collect();
+    let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(4);
+    println!(
+        "{:width$}  {:>8}  {:>7}  {:>6}  {:>9}  {:>12}",
+        "file", "vertices", "most", "ties", "removed", "displaced"
+    );
+    for (name, outcome) in names.iter().zip(outcomes) {
+        match outcome {
+            Err(_) => println!("{name:width$}  failed"),
+            Ok(done) => {
+                let p = &done.report.prune;
+                let most = |counts: &[usize]| counts.iter().rposition(|&n| n > 0).unwrap_or(0);
+                let change = format!("{}→{}", most(&p.before), most(&p.after));
+                let percent = done.report.displacement.as_ref().map_or(0.0, |d| d.percent());
+                let (vertices, ties, removed) = (p.removed.len(), p.ties.met, p.removed_max());
+                println!("{name:width$}  {vertices:>8}  {change:>7}  {ties:>6}  {removed:>9.4}  {percent:>10.4} %");
+            }
+        }
+    }
+    for (name, done) in names.iter().zip(outcomes).filter_map(|(n, o)| Some((n, o.as_ref().ok()?))) {
+        done.warnings.iter().for_each(|w| eprintln!("warning: {name}: {w}"));
+    }
+    match outcomes.iter().filter(|o| o.is_err()).count() {
+        0 => Ok(()),
+        failed => Err(format!("{failed} of {} files failed", outcomes.len()).into()),
+    }
 }

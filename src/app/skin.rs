@@ -98,8 +98,12 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         output::write(&args.output, |out| write_npz(out, &character, &primitives, &skinned))?;
     }
     let vertices: usize = primitives.iter().map(|p| p.vertices.len()).sum();
+    let primitives = match primitives.len() {
+        1 => "1 primitive".into(),
+        n => format!("{n} primitives"),
+    };
     let (name, out) = (&character.name, args.output.display());
-    println!("{name}: {vertices} vertices in {} primitives, skinned on {}, to {out}", primitives.len(), info.name);
+    println!("{name}: {vertices} vertices in {primitives}, skinned on {}, to {out}", info.name);
     Ok(())
 }
 

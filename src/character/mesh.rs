@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::influence::Influences;
+use crate::influence::{CleanReport, Influences};
 use crate::{Error, Result};
 
 /// Vertices, influences, morph targets and triangles of one mesh; several primitives share the vertex arrays.
@@ -25,6 +25,8 @@ pub struct Mesh {
     pub colors: Vec<[f32; 4]>,
     /// Joints and weights of every vertex.
     pub influences: Influences,
+    /// What reading had to repair in them.
+    pub cleaned: CleanReport,
     /// Morph targets, sparse.
     pub morphs: Vec<MorphTarget>,
     /// Triangle list over all primitives.

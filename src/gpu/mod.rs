@@ -26,5 +26,5 @@ pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use mesh::MeshOptions;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;
-pub use skin::Pipelines;
+pub use skin::{CHUNK, Pipelines};
 pub use skinner::{Skinner, SkinnerDescriptor};

@@ -8,8 +8,6 @@ use crate::{Error, Result};
 
 /// Nodes above which a rig's world transforms go through storage; `SHARED_NODES` of the shader.
 pub(crate) const SHARED_NODES: u32 = 320;
-/// Words of a node; `NODE_WORDS` of the shader.
-pub(crate) const NODE_WORDS: u32 = 24;
 /// Words of a joint; `JOINT_WORDS` of the shader.
 pub(crate) const JOINT_WORDS: u32 = 13;
 /// No clip, or no channel; `NONE` of the shader.

@@ -31,6 +31,16 @@ impl CleanReport {
         self.normalised + self.unweighted + self.merged + self.bad_padding > 0
     }
 
+    /// Adds another mesh's report.
+    pub fn add(&mut self, other: &Self) {
+        self.vertices += other.vertices;
+        self.normalised += other.normalised;
+        self.unweighted += other.unweighted;
+        self.merged += other.merged;
+        self.zeros += other.zeros;
+        self.bad_padding += other.bad_padding;
+    }
+
     /// The lines of `Display`, one per kind of repair.
     pub fn lines(&self) -> Vec<String> {
         let n = self.vertices;

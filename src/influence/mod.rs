@@ -2,15 +2,31 @@
 //!
 //! [`clean`] what a file says, [`prune`](prune()) it to a few per vertex, [`pack`](pack()) it into words.
 
+pub mod bind;
 mod clean;
+mod edges;
+mod edit;
+mod measure;
+mod neighbours;
 mod pack;
 mod prune;
+mod quantise;
+mod report;
+mod symmetry;
 #[cfg(test)]
 pub(crate) mod test_random;
+mod ties;
+mod twins;
 
 pub use clean::{CleanReport, clean};
+pub use edit::Editor;
+pub use measure::{Displacement, Moving, displacement};
 pub use pack::{InfluenceLayout, JointFormat, PackedInfluences, Precision, pack, pack_ordered, unpack};
-pub use prune::{PruneContext, PruneOptions, Pruned, Redistribute, Ties, prune};
+pub use prune::{PruneContext, PruneOptions, PruneReport, Pruned, Redistribute, Ties, prune};
+pub use quantise::{Quantised, Share, quantise};
+pub use report::Report;
+pub use symmetry::Symmetry;
+pub use ties::TieCounts;
 
 use crate::{Error, Result};
 
@@ -79,6 +95,12 @@ impl Influences {
     /// The influences of one vertex.
     pub fn of(&self, vertex: usize) -> &[Influence] {
         &self.entries[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
+    }
+}
+
+impl Influences {
+    pub(crate) fn of_mut(&mut self, vertex: usize) -> &mut [Influence] {
+        &mut self.entries[self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize]
     }
 }
 

@@ -5,7 +5,7 @@ use gltf::json::animation::{Interpolation as JsonInterpolation, Property, Sample
 use gltf::json::validation::Checked;
 
 use super::accessor::Accessor;
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Placement;
 use super::{Outcome, pick, refuse};
 use crate::character::{Channel, Clip, Interpolation, Target};
@@ -30,7 +30,7 @@ fn clip(
     index: usize,
     animation: &gltf::json::Animation,
 ) -> Outcome<Clip> {
-    let name = animation.name.clone().unwrap_or_else(|| format!("clip {index}"));
+    let name = named(&animation.name, "clip", index);
     let mut channels = Vec::new();
     for (i, channel) in animation.channels.iter().enumerate() {
         let at = format!("animations[{index}].channels[{i}]");

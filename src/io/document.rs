@@ -156,6 +156,11 @@ pub(super) fn number<T>(index: Index<T>) -> usize {
     index.value()
 }
 
+/// The file's name for something, or `what index`.
+pub(super) fn named(name: &Option<String>, what: &str, index: usize) -> String {
+    name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("{what} {index}"))
+}
+
 /// Parses the JSON. Depth is limited to 128 by serde_json.
 fn parse(json: &[u8]) -> Outcome<Root> {
     let fail = |error: serde_json::Error| Refusal { at: "JSON".into(), problem: error.to_string() };
@@ -166,6 +171,10 @@ fn parse(json: &[u8]) -> Outcome<Root> {
         if let Some(channels) = animation.get_mut("channels").and_then(Value::as_array_mut) {
             channels.retain(|c| c.get("target").is_none_or(|t| !t.is_object() || t.get("node").is_some()));
         }
+    }
+    // Nothing here looks at cameras, so a broken one does no harm.
+    if let Some(object) = value.as_object_mut() {
+        object.remove("cameras");
     }
     let root: Root = serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();

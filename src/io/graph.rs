@@ -2,7 +2,7 @@
 
 use gltf::json::scene::Node;
 
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::{Outcome, pick, refuse};
 use crate::character::{Rig, RigNode};
 use crate::math::{Affine64, unit_quat};
@@ -82,7 +82,7 @@ impl Graph {
             {
                 document.warn(format!("nodes[{i}] has a matrix and parts of one: the matrix counts"));
             }
-            let name = json.name.clone().unwrap_or_else(|| format!("node {i}"));
+            let name = named(&json.name, "node", i);
             let parent = self.parents[i].and_then(|p| placement[p]);
             rig.nodes.push(RigNode { name, parent, rest, base, source: i });
         }

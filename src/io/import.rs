@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 
 use super::animation::{self, Targets};
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Graph;
+use super::primitive::Vertices;
 use super::{Fetch, Outcome, Refusal, material, pick, primitive, refuse, skin};
 use crate::Affine;
 use crate::Error;
 use crate::character::{Character, Material, Mesh, MorphTarget, Part, Primitive, Skin};
-use crate::influence::{Influences, clean};
+use crate::influence::{CleanReport, Influences, clean};
 
 /// Most vertices all meshes together may have.
-const MOST_VERTICES: usize = 1 << 26;
+const MOST_VERTICES: usize = 1 << 25;
 
 pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outcome<Character> {
     let document = Document::open(bytes, fetch)?;
@@ -44,7 +45,7 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
             continue;
         }
         let node = &document.root.nodes[user.node];
-        let part_name = node.name.clone().unwrap_or_else(|| format!("node {}", user.node));
+        let part_name = named(&node.name, "node", user.node);
         let own_skin = user.skin.unwrap_or(skins.len());
         if user.skin.is_none() {
             let joints = placement[user.node].into_iter().collect();
@@ -178,8 +179,7 @@ struct Builder<'b, 'd> {
 impl Builder<'_, '_> {
     fn mesh(&mut self, used: &Used) -> Outcome<Mesh> {
         let json = &self.document.root.meshes[used.index];
-        let mut mesh =
-            Mesh { name: json.name.clone().unwrap_or_else(|| format!("mesh {}", used.index)), ..Mesh::default() };
+        let mut mesh = Mesh { name: named(&json.name, "mesh", used.index), ..Mesh::default() };
         mesh.influences.offsets.push(0);
         for (i, primitive) in json.primitives.iter().enumerate() {
             let wanted = match used.which {
@@ -218,8 +218,13 @@ impl Builder<'_, '_> {
             Some(left) => left,
             None => return refuse(at, format!("the meshes have more than {MOST_VERTICES} vertices")),
         };
-        let influences =
-            if skinned { self.clean(&read.influences, used.joint_count, &at)? } else { Influences::rigid(n, 0) };
+        let influences = if skinned {
+            let (influences, report) = self.clean(&read, used.joint_count, &at)?;
+            mesh.cleaned.add(&report);
+            influences
+        } else {
+            Influences::rigid(n, 0)
+        };
 
         let start = mesh.positions.len();
         let first_index = mesh.indices.len();
@@ -255,13 +260,20 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn clean(&self, raw: &Influences, joint_count: usize, at: &str) -> Outcome<Influences> {
-        let (influences, report) =
-            clean(raw, joint_count).map_err(|e| Refusal { at: at.into(), problem: e.to_string() })?;
+    /// Clean influences, and what was repaired at the file's own vertices (those that tangents did not split off).
+    fn clean(&self, read: &Vertices, joint_count: usize, at: &str) -> Outcome<(Influences, CleanReport)> {
+        let refused = |e: Error| Refusal { at: at.into(), problem: e.to_string() };
+        let (influences, mut report) = clean(&read.influences, joint_count).map_err(refused)?;
+        if !read.source.is_empty() {
+            let mut own = read.influences.clone();
+            own.offsets.truncate(read.source.len() + 1);
+            own.entries.truncate(own.offsets.last().map_or(0, |&end| end as usize));
+            report = clean(&own, joint_count).map_err(refused)?.1;
+        }
         if report.repaired() {
             report.lines().into_iter().for_each(|line| self.document.warn(format!("{at}: {line}")));
         }
-        Ok(influences)
+        Ok((influences, report))
     }
 }
 

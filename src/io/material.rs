@@ -7,7 +7,7 @@ use gltf::json::material::AlphaMode as JsonAlphaMode;
 use gltf::json::texture::{MagFilter, MinFilter, WrappingMode};
 use gltf::json::validation::Checked;
 
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::{Fetch, sidecar};
 use crate::character::{AlphaMode, Filter, Image, Material, Sampler, TextureRef, UvTransform, Wrap};
 
@@ -32,7 +32,7 @@ pub(super) fn pictures(document: &Document<'_>, fetch: &mut Fetch<'_>) -> Pictur
         out.placement.push(match decoded {
             Ok((width, height, rgba)) => {
                 left -= rgba.len() as u64;
-                let name = json.name.clone().unwrap_or_else(|| format!("image {i}"));
+                let name = named(&json.name, "image", i);
                 out.images.push(Image { name, width, height, rgba });
                 Some(out.images.len() - 1)
             }
@@ -96,28 +96,33 @@ fn read(document: &Document<'_>, pictures: &Pictures, index: usize, json: &gltf:
     let normal_transform = normal.and_then(|n| n.extensions.as_ref()?.others.get("KHR_texture_transform"));
     let normal_transform = normal_transform.and_then(|v| serde_json::from_value(v.clone()).ok());
     Material {
-        name: json.name.clone().unwrap_or_else(|| format!("material {index}")),
-        base_color: pbr.base_color_factor.0,
+        name: named(&json.name, "material", index),
+        base_color: pbr.base_color_factor.0.map(|x| finite(x, 1.0)),
         base_color_texture: pbr.base_color_texture.as_ref().and_then(info),
-        metallic: pbr.metallic_factor.0,
-        roughness: pbr.roughness_factor.0,
+        metallic: finite(pbr.metallic_factor.0, 1.0),
+        roughness: finite(pbr.roughness_factor.0, 1.0),
         metallic_roughness_texture: pbr.metallic_roughness_texture.as_ref().and_then(info),
         normal_texture: normal.and_then(|n| {
             let transform = normal_transform.as_ref();
             texture(Slot { index: number(n.index), uv_set: n.tex_coord, transform })
         }),
-        normal_scale: normal.map_or(1.0, |n| n.scale),
-        emissive: json.emissive_factor.0.map(|e| e * strength),
+        normal_scale: normal.map_or(1.0, |n| finite(n.scale, 1.0)),
+        emissive: json.emissive_factor.0.map(|e| finite(e * strength, 0.0)),
         emissive_texture: json.emissive_texture.as_ref().and_then(info),
         alpha_mode: match json.alpha_mode {
             Checked::Valid(JsonAlphaMode::Mask) => AlphaMode::Mask,
             Checked::Valid(JsonAlphaMode::Blend) => AlphaMode::Blend,
             _ => AlphaMode::Opaque,
         },
-        alpha_cutoff: json.alpha_cutoff.map_or(0.5, |c| c.0),
+        alpha_cutoff: json.alpha_cutoff.map_or(0.5, |c| finite(c.0, 0.5)),
         double_sided: json.double_sided,
         unlit: extensions.is_some_and(|e| e.unlit.is_some()),
     }
+}
+
+/// JSON can state numbers that no f32 can.
+fn finite(x: f32, otherwise: f32) -> f32 {
+    if x.is_finite() { x } else { otherwise }
 }
 
 type Transform = gltf::json::extensions::texture::TextureTransform;
@@ -150,9 +155,9 @@ fn texture(document: &Document<'_>, pictures: &Pictures, slot: Slot<'_>, at: &st
         return None;
     }
     let transform = slot.transform.map_or_else(UvTransform::default, |t| UvTransform {
-        offset: t.offset.0,
-        rotation: t.rotation.0,
-        scale: t.scale.0,
+        offset: t.offset.0.map(|x| finite(x, 0.0)),
+        rotation: finite(t.rotation.0, 0.0),
+        scale: t.scale.0.map(|x| finite(x, 1.0)),
     });
     let sampler = json.sampler.and_then(|s| root.samplers.get(number(s))).map_or_else(Sampler::default, sampler);
     Some(TextureRef { image: image?, uv_set, sampler, transform })

@@ -1,7 +1,7 @@
 //! Files in and out: glTF 2.0 as `.glb`, `.gltf` and `.vrm` (Khronos, glTF 2.0 specification).
 //!
 //! Reading goes through the same steps for every file, each of which trusts nothing the one before has not checked:
-//! container ([`mod@container`]) → JSON → buffers ([`mod@sidecar`], meshopt) → accessors → node graph, skins, meshes,
+//! container → JSON → buffers (files beside the model, data URIs, meshopt) → accessors → node graph, skins, meshes,
 //! clips, materials. Everything is bounded before it is allocated, and nothing recurses over the node graph.
 
 mod accessor;
@@ -9,6 +9,8 @@ mod animation;
 mod bake;
 mod container;
 mod document;
+mod edit;
+mod file_mesh;
 mod geometry;
 mod graph;
 mod humanoid;
@@ -23,6 +25,8 @@ mod skin;
 use std::path::Path;
 
 pub use bake::bake_glb;
+pub use edit::{FileEdit, InfluenceSet, NewNode, SetWeights, influence_sets, quantised_sets};
+pub use file_mesh::FileMesh;
 pub use order::{FilePrimitive, file_vertices};
 
 use crate::{Character, Error, Result};
@@ -34,6 +38,12 @@ const LARGEST_FILE: u64 = 2 << 30;
 ///
 /// Files that a `.gltf` names are read only from inside its own folder. What had to be repaired or left out is listed
 /// in [`Character::warnings`].
+///
+/// ```no_run
+/// let character = dermis::io::load("hand.glb".as_ref())?;
+/// println!("{} joints, {} clips", character.rig.nodes.len(), character.clips.len());
+/// # Ok::<(), dermis::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::File`] when the file cannot be read, [`Error::Format`] naming the place in it that cannot be used.
@@ -53,9 +63,8 @@ pub fn load(path: &Path) -> Result<Character> {
 /// # Errors
 /// [`Error::Format`] naming the place in the file that cannot be used.
 pub fn load_bytes(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Result<Character> {
-    let character = import::character(name, bytes, fetch)
-        .map_err(|Refusal { at, problem }| Error::Format { at: format!("{name}: {at}"), problem })?;
-    Ok(character)
+    import::character(name, bytes, fetch)
+        .map_err(|Refusal { at, problem }| Error::Format { at: format!("{name}: {at}"), problem })
 }
 
 /// Reads the file that a model names by a relative URI, or says in a few words why it cannot.

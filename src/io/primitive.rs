@@ -1,5 +1,7 @@
 //! One primitive's vertices, as the file states them and with what it leaves out filled in.
 
+use std::collections::HashMap;
+
 use gltf::json::accessor::{ComponentType, Type};
 use gltf::json::mesh::{Mode, Primitive as Json, Semantic};
 use gltf::json::validation::Checked;
@@ -231,33 +233,25 @@ fn morphs(document: &Document<'_>, json: &Json, out: &mut Vertices) -> Outcome<(
 fn generate_tangents(out: &mut Vertices, set: usize) {
     let corners = corner_tangents(&out.positions, &out.normals, &out.uvs[set], &out.indices);
     let file_vertices = out.positions.len();
-    // The versions of each vertex: itself, then a linked list of copies.
     let mut taken = vec![false; file_vertices];
-    let mut next: Vec<Option<u32>> = vec![None; file_vertices];
+    // Versions of a vertex by their tangent. MikkTSpace gives all corners of a group the same bits.
+    let mut versions: HashMap<(u32, [u32; 4]), u32> = HashMap::new();
     let mut copies = Vec::new();
     for (corner, tangent) in corners.into_iter().enumerate() {
         let Some(tangent) = tangent else { continue };
-        let mut v = out.indices[corner] as usize;
-        if !taken[v] {
-            taken[v] = true;
-            out.tangents[v] = tangent;
-            continue;
-        }
-        let original = v;
-        while !same_tangent(out.tangents[v], tangent) {
-            match next[v] {
-                Some(copy) => v = copy as usize,
-                None => {
-                    let copy = out.tangents.len();
-                    next[v] = Some(copy as u32);
-                    next.push(None);
-                    out.tangents.push(tangent);
-                    copies.push(original as u32);
-                    v = copy;
-                }
+        let v = out.indices[corner];
+        let next = (file_vertices + copies.len()) as u32;
+        let version = *versions.entry((v, tangent.map(f32::to_bits))).or_insert_with(|| {
+            if std::mem::replace(&mut taken[v as usize], true) {
+                copies.push(v);
+                out.tangents.push(tangent);
+                next
+            } else {
+                out.tangents[v as usize] = tangent;
+                v
             }
-        }
-        out.indices[corner] = v as u32;
+        });
+        out.indices[corner] = version;
     }
     if copies.is_empty() {
         return;
@@ -280,11 +274,6 @@ fn generate_tangents(out: &mut Vertices, set: usize) {
         let more: Vec<_> = copies.iter().enumerate().filter_map(copied).collect();
         target.extend(more);
     }
-}
-
-/// Within a few roundings: MikkTSpace gives the corners that it groups exactly equal vectors.
-fn same_tangent(a: [f32; 4], b: [f32; 4]) -> bool {
-    a.iter().zip(&b).all(|(x, y)| (x - y).abs() < 1e-6)
 }
 
 /// Appends copies of some rows; nothing where the attribute is absent.

@@ -100,6 +100,24 @@ mod tests {
         assert!(read_inside(Path::new("src"), "./io/mod%2Ers").is_ok());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn links_that_leave_the_folder_are_refused() {
+        let folder = std::env::temp_dir().join(format!("dermis-sidecar-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("in.bin"), b"in").unwrap();
+        for (link, target) in [("out.bin", "/etc/passwd"), ("zero.bin", "/dev/zero"), ("ok.bin", "in.bin")] {
+            std::os::unix::fs::symlink(target, folder.join(link)).unwrap();
+        }
+        let read = |name: &str| read_inside(&folder, name);
+        let answers = (read("out.bin"), read("zero.bin"), read("ok.bin"), read("gone.bin"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(answers.0.is_err_and(|e| e.contains("leaves")));
+        assert!(answers.1.is_err_and(|e| e.contains("leaves")));
+        assert_eq!(answers.2.as_deref(), Ok(&b"in"[..]));
+        assert!(answers.3.is_err());
+    }
+
     #[test]
     fn data_uris() {
         assert_eq!(decode_data_uri("application/octet-stream;base64,AQID"), Ok(vec![1, 2, 3]));

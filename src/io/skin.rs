@@ -3,7 +3,7 @@
 use gltf::json::accessor::{ComponentType, Type};
 
 use super::accessor::Accessor;
-use super::document::{Document, number};
+use super::document::{Document, named, number};
 use super::graph::Placement;
 use super::{Outcome, pick, refuse};
 use crate::Affine;
@@ -33,7 +33,7 @@ pub(super) fn skins(document: &Document<'_>, placement: &Placement) -> Outcome<V
 fn read(document: &Document<'_>, placement: &Placement, index: usize, skin: &gltf::json::Skin) -> Outcome<Skin> {
     let at = format!("skins[{index}]");
     let joints: Vec<usize> = skin.joints.iter().filter_map(|&j| placement[number(j)]).collect();
-    let name = skin.name.clone().unwrap_or_else(|| format!("skin {index}"));
+    let name = named(&skin.name, "skin", index);
     let Some(accessor) = skin.inverse_bind_matrices else {
         let inverse_binds = vec![Affine::IDENTITY; joints.len()];
         return Ok(Skin { name, joints, inverse_binds });

@@ -250,6 +250,25 @@ impl MaterialRaw {
     }
 }
 
+#[cfg(test)]
+impl MaterialRaw {
+    /// Names and offsets of the members, and the size.
+    pub(super) fn layout() -> (Vec<(String, usize)>, usize) {
+        use std::mem::offset_of;
+        let members = [
+            ("base_color", offset_of!(Self, base_color)),
+            ("emissive", offset_of!(Self, emissive)),
+            ("normal_scale", offset_of!(Self, normal_scale)),
+            ("metallic", offset_of!(Self, metallic)),
+            ("roughness", offset_of!(Self, roughness)),
+            ("alpha_cutoff", offset_of!(Self, alpha_cutoff)),
+            ("flags", offset_of!(Self, flags)),
+            ("uv", offset_of!(Self, uv)),
+        ];
+        (members.map(|(name, offset)| (name.to_owned(), offset)).to_vec(), size_of::<Self>())
+    }
+}
+
 fn material(shared: &Shared, pictures: &mut Pictures<'_>, m: &Material) -> Result<ModelMaterial> {
     let mut bound = Vec::with_capacity(4);
     for (picture, srgb) in slots(m) {

@@ -153,3 +153,35 @@ impl InstanceRaw {
         Self { rows, first, pad: [0; 3] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::model::MaterialRaw;
+
+    #[test]
+    fn records_have_the_shader_s_layout() {
+        let source = concat!(include_str!("../../shaders/frame.wgsl"), include_str!("../../shaders/draw.wgsl"));
+        let module = naga::front::wgsl::parse_str(source).unwrap();
+        let flags = naga::valid::ValidationFlags::all();
+        naga::valid::Validator::new(flags, naga::valid::Capabilities::empty()).validate(&module).unwrap();
+        let layout = |name: &str| -> (Vec<(String, usize)>, usize) {
+            let (_, ty) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+            let naga::TypeInner::Struct { members, span } = &ty.inner else { panic!("{name} is no struct") };
+            (members.iter().map(|m| (m.name.clone().unwrap(), m.offset as usize)).collect(), *span as usize)
+        };
+        macro_rules! offsets {
+            ($ty:ident: $($field:ident)*) => {
+                (vec![$((stringify!($field).to_owned(), std::mem::offset_of!($ty, $field))),*], size_of::<$ty>())
+            };
+        }
+        assert_eq!(
+            layout("Scene"),
+            offsets!(SceneRaw: clip_from_world ray_middle ray_right ray_up sun_direction sun_color zenith horizon nadir
+                grid grid_color options)
+        );
+        assert_eq!(layout("Material"), MaterialRaw::layout());
+        // What the vertex buffers hold besides the skinner's streams: 13 words and padding.
+        assert_eq!(size_of::<InstanceRaw>(), 64);
+    }
+}

@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn levels_mix_light_and_keep_odd_edges() {
         let black_and_white = |w: u32, h: u32| {
-            let rgba = (0..w * h).flat_map(|i| if (i % w + i / w) % 2 == 0 { [255; 4] } else { [0, 0, 0, 255] });
+            let rgba =
+                (0..w * h).flat_map(|i| if (i % w + i / w).is_multiple_of(2) { [255; 4] } else { [0, 0, 0, 255] });
             Level { width: w, height: h, rgba: rgba.collect::<Vec<u8>>().into() }
         };
         let curve = Curve::new();

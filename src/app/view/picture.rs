@@ -7,6 +7,7 @@ use dermis::wgpu;
 
 use super::scene::Stage;
 use crate::app::device::Opened;
+use crate::app::output;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -84,7 +85,6 @@ impl Picture {
             image::ExtendedColorType::Rgba8,
             image::ImageFormat::Png,
         )?;
-        std::fs::write(path, png.into_inner()).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(())
+        output::write(path, |out| Ok(out.write_all(&png.into_inner())?))
     }
 }

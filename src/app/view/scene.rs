@@ -108,16 +108,26 @@ impl Stage {
         Ok(points)
     }
 
-    fn place_ground(&mut self, points: &[[f32; 3]]) {
-        let Some(&first) = points.first() else { return };
-        let (mut low, mut high) = (first, first);
-        for p in points {
-            for axis in 0..3 {
-                low[axis] = low[axis].min(p[axis]);
-                high[axis] = high[axis].max(p[axis]);
-            }
+    /// As [`Stage::measure`] at the start of a clip, with the places the character reaches later in it, unless it walks
+    /// away: then framing it all would show it small.
+    pub fn measure_clip(&mut self, gpu: &Opened, clip: usize) -> Result<Vec<[f32; 3]>> {
+        let duration = f64::from(self.character.clips[clip].duration);
+        self.prepare(gpu, 0.0);
+        let first = self.measure(gpu)?;
+        let mut all = first.clone();
+        for eighth in 1..8 {
+            self.prepare(gpu, duration * f64::from(eighth) / 8.0);
+            all.extend(self.measure(gpu)?);
         }
-        let size = (0..3).map(|a| (high[a] - low[a]).powi(2)).sum::<f32>().sqrt().max(1e-6);
+        let stays = bounds(&all).zip(bounds(&first)).is_some_and(|(all, first)| diagonal(all) < 1.6 * diagonal(first));
+        let points = if stays { all } else { first };
+        self.place_ground(&points);
+        Ok(points)
+    }
+
+    fn place_ground(&mut self, points: &[[f32; 3]]) {
+        let Some((low, high)) = bounds(points) else { return };
+        let size = diagonal((low, high)).max(1e-6);
         self.ground.radius = 4.0 * size;
         self.ground.cell = round_length(0.12 * size);
         // On a crossing of lines, as near below the character as can be.
@@ -127,26 +137,26 @@ impl Stage {
     }
 }
 
+type Bounds = ([f32; 3], [f32; 3]);
+
+fn bounds(points: &[[f32; 3]]) -> Option<Bounds> {
+    let mut bounds = (*points.first()?, *points.first()?);
+    for p in points {
+        for (axis, &x) in p.iter().enumerate() {
+            bounds.0[axis] = bounds.0[axis].min(x);
+            bounds.1[axis] = bounds.1[axis].max(x);
+        }
+    }
+    Some(bounds)
+}
+
+fn diagonal((low, high): Bounds) -> f32 {
+    (0..3).map(|a| (high[a] - low[a]).powi(2)).sum::<f32>().sqrt()
+}
+
 /// The largest of 1, 2 or 5 times a power of ten that is not above `length`.
 fn round_length(length: f32) -> f32 {
     let power = 10f32.powf(length.log10().floor());
     let step = [5.0, 2.0, 1.0].into_iter().find(|s| s * power <= length).unwrap_or(1.0);
     step * power
-}
-
-/// The clip that `--clip` means: an index or a name.
-pub fn find_clip(character: &Character, wanted: &str) -> Result<usize> {
-    let count = character.clips.len();
-    if let Some(index) = character.clips.iter().position(|c| c.name == wanted) {
-        return Ok(index);
-    }
-    match wanted.parse::<usize>() {
-        Ok(index) if index < count => Ok(index),
-        Ok(index) => Err(Error::OutOfRange { what: "clip", index, count }),
-        Err(_) => {
-            let names: Vec<&str> = character.clips.iter().map(|c| c.name.as_str()).collect();
-            let found = if names.is_empty() { "none".into() } else { names.join(", ") };
-            Err(Error::UnknownName { what: "clip", name: wanted.into(), found })
-        }
-    }
 }

@@ -1,0 +1,53 @@
+//! How `prune` and `bind` store weights.
+
+use std::error::Error;
+
+use clap::ValueEnum;
+use dermis::influence::{Influences, PruneContext, Pruned, Ties};
+use dermis::io::{FileEdit, FileMesh, influence_sets, quantised_sets};
+
+/// The format of WEIGHTS_n.
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Weights {
+    /// Bytes that sum to 255.
+    #[default]
+    U8,
+    /// 16-bit numbers that sum to 65535.
+    U16,
+    /// Floats.
+    F32,
+}
+
+impl Weights {
+    /// Puts pruned influences of a mesh into the file, with one width for all of its primitives; returns the influences as
+    /// stored.
+    pub fn store(
+        self,
+        edit: &mut FileEdit,
+        file_mesh: usize,
+        file: &FileMesh,
+        pruned: &Pruned,
+        ties: Ties,
+        context: &PruneContext<'_>,
+    ) -> Result<Influences, Box<dyn Error>> {
+        let total = match self {
+            Self::U8 => Some(255),
+            Self::U16 => Some(65535),
+            Self::F32 => None,
+        };
+        let quantised = total.map(|total| pruned.quantise(total, ties, context)).transpose()?;
+        let stored = quantised.as_ref().map_or_else(|| pruned.influences.clone(), |q| q.to_influences());
+        let sets = stored.max_per_vertex().div_ceil(4);
+        for (primitive, vertices) in &file.primitives {
+            let mut rows = match &quantised {
+                Some(q) => quantised_sets(q, vertices.clone())?,
+                None => influence_sets(&stored, vertices.clone())?,
+            };
+            while rows.len() < sets {
+                rows.push(rows[0].zeroed());
+            }
+            edit.set_influences(file_mesh, *primitive, &rows)?;
+        }
+        Ok(stored)
+    }
+}

@@ -1,0 +1,109 @@
+//! Adds joints and skins to a file.
+
+use serde_json::{Value, json};
+
+use super::FileEdit;
+use crate::io::{Outcome, Refusal};
+use crate::math::{Affine, Transform};
+use crate::{Error, Result};
+
+/// A node to add to a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewNode {
+    /// Its name.
+    pub name: String,
+    /// Index of its parent among the nodes added with it, smaller than its own.
+    pub parent: Option<usize>,
+    /// Transform relative to the parent.
+    pub local: Transform,
+    /// Applied after it: written as a matrix where it is not the identity.
+    pub base: Affine,
+}
+
+impl FileEdit {
+    /// Appends nodes; roots go into the file's scene. Returns the index of the first.
+    ///
+    /// # Errors
+    /// [`Error::ParentAfterChild`]; [`Error::Format`] when the file's lists are broken.
+    pub fn add_nodes(&mut self, nodes: &[NewNode]) -> Result<usize> {
+        if let Some((node, n)) = nodes.iter().enumerate().find(|(i, n)| n.parent.is_some_and(|p| p >= *i)) {
+            return Err(Error::ParentAfterChild { node, parent: n.parent.unwrap_or_default() });
+        }
+        let added = self.append_nodes(nodes);
+        added.map_err(|r| super::named(&self.name, r))
+    }
+
+    fn append_nodes(&mut self, nodes: &[NewNode]) -> Outcome<usize> {
+        let first = self.list("nodes")?.len();
+        for (i, node) in nodes.iter().enumerate() {
+            let mut json = json!({ "name": node.name });
+            if node.base == Affine::IDENTITY {
+                json["rotation"] = json!(node.local.rotation);
+                json["translation"] = json!(node.local.translation);
+                json["scale"] = json!(node.local.scale);
+            } else {
+                let Transform { rotation, translation, scale } = node.local;
+                let local = crate::math::Affine64::from_trs(rotation, translation, scale);
+                let matrix = Affine::from(crate::math::Affine64::from(&node.base).mul(&local)).to_columns();
+                json["matrix"] = json!(matrix.as_flattened());
+            }
+            let children: Vec<usize> =
+                (0..nodes.len()).filter(|&c| nodes[c].parent == Some(i)).map(|c| first + c).collect();
+            if !children.is_empty() {
+                json["children"] = json!(children);
+            }
+            self.list("nodes")?.push(json);
+        }
+        let scene = self.tree.get("scene").and_then(super::number).unwrap_or(0);
+        let scenes = self.list("scenes")?;
+        if scenes.is_empty() {
+            scenes.push(json!({}));
+        }
+        let Some(scene) = scenes.get_mut(scene).and_then(Value::as_object_mut) else {
+            return Err(Refusal { at: "scenes".into(), problem: format!("scene {scene} does not exist") });
+        };
+        if let Value::Array(roots) = scene.entry("nodes").or_insert_with(|| json!([])) {
+            roots.extend((0..nodes.len()).filter(|&i| nodes[i].parent.is_none()).map(|i| Value::from(first + i)));
+        }
+        Ok(first)
+    }
+
+    /// Appends a skin over nodes of the file and returns its index.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] when joints and inverse binds differ in number; [`Error::Format`] when the file's lists are
+    /// broken.
+    pub fn add_skin(&mut self, name: &str, joints: &[usize], inverse_binds: &[Affine]) -> Result<usize> {
+        if joints.len() != inverse_binds.len() || joints.is_empty() {
+            let (found, expected) = (inverse_binds.len(), joints.len().max(1));
+            return Err(Error::LengthMismatch { what: "inverse binds", found, expected });
+        }
+        let bytes: Vec<u8> =
+            inverse_binds.iter().flat_map(|m| m.to_columns()).flatten().flat_map(f32::to_le_bytes).collect();
+        let add = |edit: &mut Self| {
+            let view = edit.append(&bytes, None)?;
+            let count = joints.len();
+            let accessor = json!({ "bufferView": view, "componentType": 5126, "count": count, "type": "MAT4" });
+            let accessor = edit.push("accessors", accessor)?;
+            edit.push("skins", json!({ "name": name, "inverseBindMatrices": accessor, "joints": joints }))
+        };
+        let added: Outcome<usize> = add(self);
+        added.map_err(|r| super::named(&self.name, r))
+    }
+
+    /// Shows a node's mesh under a skin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] when there is no such node.
+    pub fn set_skin(&mut self, node: usize, skin: usize) -> Result<()> {
+        let nodes = self.tree.get_mut("nodes").and_then(Value::as_array_mut);
+        let count = nodes.as_ref().map_or(0, |n| n.len());
+        match nodes.and_then(|n| n.get_mut(node)?.as_object_mut()) {
+            Some(json) => {
+                json.insert("skin".into(), skin.into());
+                Ok(())
+            }
+            None => Err(Error::OutOfRange { what: "node", index: node, count }),
+        }
+    }
+}
