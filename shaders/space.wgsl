@@ -33,9 +33,9 @@ const REACH: f32 = 4.0;
 // Where the sum of quaternions begins to need the reference, and the longest Karcher step (half-angle).
 const COLLAPSE: f32 = 0.1;
 const LONGEST_STEP: f32 = 0.785398163;
-// Sine and cosine of 87.5°, half of the largest angle that limits take apart.
-const MOST_SINE: f32 = 0.999048222;
-const MOST_COSINE: f32 = 0.043619387;
+// Sine and cosine of 85°, half of the largest angle that limits take apart.
+const MOST_SINE: f32 = 0.996194698;
+const MOST_COSINE: f32 = 0.087155743;
 
 var<private> corner_weights: array<f32, 16>;
 var<private> areas: array<f32, 16>;

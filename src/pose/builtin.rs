@@ -211,7 +211,7 @@ pub fn built_in_limits(rig: &Rig, hands: Option<&Hands>) -> Result<Vec<NodeLimit
         let to = if elbow { facing } else { -facing };
         let hinge = bone.cross(to).normalize_or(DVec3::X);
         let rest = upper.cross(bone).dot(hinge).atan2(upper.dot(bone)).to_degrees() as f32;
-        let z = [-5.0, 155.0].map(|f: f32| (f - rest).clamp(-170.0, 170.0));
+        let z = [-5.0, 155.0].map(|f: f32| (f - rest).clamp(-165.0, 165.0));
         let z = [z[0].min(0.0), z[1].max(0.0)];
         let twist = if elbow { 95.0 } else { 35.0 };
         let m = worlds[node].m;

@@ -178,7 +178,7 @@ impl Hands {
                         (_, _) => (6.0, 6.0, [-10.0, 90.0]),
                     };
                     let rest = joint.rest_flexion.to_degrees();
-                    let z = flexion.map(|f: f32| (f - rest).clamp(-170.0, 170.0));
+                    let z = flexion.map(|f: f32| (f - rest).clamp(-165.0, 165.0));
                     let limit = Limit::degrees([-twist, twist], [-side, side], z);
                     out.push(NodeLimit { node: joint.node, limit, hinge: Some(joint.hinge), built_in: true });
                 }

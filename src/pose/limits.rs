@@ -55,9 +55,9 @@ impl Limit {
 
 const FULL: [f32; 2] = [-std::f32::consts::PI, std::f32::consts::PI];
 
-/// A rotation's half-angle is cut to this (radians) before it is taken apart: 175°, past every limit that is tighter than
+/// A rotation's half-angle is cut to this (radians) before it is taken apart: 170°, past every limit that is tighter than
 /// a half turn and short of where twist and swing stop being unique.
-pub(crate) const MOST_HALF: f64 = 87.5 / 180.0 * PI;
+pub(crate) const MOST_HALF: f64 = 85.0 / 180.0 * PI;
 
 /// A limit fitted to one joint.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -249,7 +249,7 @@ fn dominant(samples: &[Q]) -> Option<Q> {
     // The second eigenvalue by iterating on what the first leaves.
     let mut v: Q = [0.3, -0.5, 0.7, 0.4];
     let mut second = 0.0;
-    for _ in 0..2000 {
+    for _ in 0..60 {
         let along = dot4(v, q);
         v = apply([0, 1, 2, 3].map(|i| v[i] - along * q[i]));
         second = dot4(v, v).sqrt();
@@ -307,7 +307,7 @@ pub fn blend_rotation(samples: &[Q], rest: Q, weights: &[f64]) -> Q {
 
 /// Swing and twist of `frame⁻¹ rest⁻¹ q frame`, each clamped between half-angles.
 pub fn limit(q: Q, before: Q, frame: Q, half: &[[f64; 2]; 3], signed: bool) -> Q {
-    let most = (175.0_f64 / 2.0).to_radians();
+    let most = (170.0_f64 / 2.0).to_radians();
     let mut r = mul(mul(before, q), frame);
     let mut cut = false;
     if signed && r[3] < most.cos() {

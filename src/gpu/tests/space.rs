@@ -66,11 +66,22 @@ fn case(nodes: usize, shape: usize, flat: bool, random: &mut Random) -> Case {
     let samples: Vec<Sample> = (0..count)
         .map(|s| {
             let mut pose = Pose::rest(&rig);
-            for joint in &mut pose.joints {
+            for (n, joint) in pose.joints.iter_mut().enumerate() {
                 joint.rotation = rotation(1.6, random);
+                if n == 9 && nodes == 33 {
+                    // About half a turn from rest, beyond it when extrapolated: twist and swing are ten times as sensitive there, so
+                    // only one node of the mutants' scene goes so far.
+                    let turn = glam::Quat::from_axis_angle(glam::Vec3::new(0.6, 0.0, 0.8), 2.5 + 0.3 * (s % 4) as f32);
+                    joint.rotation = (glam::Quat::from_array(rig.nodes[n].rest.rotation) * turn).to_array();
+                }
                 joint.translation = joint.translation.map(|t| t + 0.05 * random.signed());
                 if !flat {
                     joint.scale = [0.95 + 0.1 * random.unit(), 1.0 - 0.1 * random.unit(), 1.0];
+                    if n % 6 == 2 {
+                        // One axis that mirrors in every sample, one whose sign changes between them.
+                        joint.scale[0] = -joint.scale[0];
+                        joint.scale[2] = if s % 2 == 0 { 1.0 } else { -0.9 };
+                    }
                     joint.length = 0.9 + 0.2 * random.unit();
                     joint.thickness = 0.8 + 0.4 * random.unit();
                 }
@@ -123,7 +134,9 @@ fn shapes(which: usize) -> Vec<[f32; 3]> {
         1 => (0..8)
             .map(|i| {
                 let a = i as f32 / 8.0 * std::f32::consts::TAU;
-                [300.0 * a.cos() + 500.0, 200.0 * a.sin(), 0.0]
+                // Not regular, so that every corner's ear counts.
+                let far = if i == 3 { 1.3 } else { 1.0 };
+                [far * 300.0 * a.cos() + 500.0, far * 200.0 * a.sin(), 0.0]
             })
             .collect(),
         2 => vec![[0.0; 3], [1.0, 0.0, 0.0], [0.5, 0.9, 0.0], [0.4, 0.3, 0.8]],
@@ -173,75 +186,89 @@ fn state(space: &PoseSpace, i: usize, now: f64, random: &mut Random) -> SpaceSta
     state
 }
 
-/// Worst difference of the palettes of 37 characters, in units of 2e-6 · max(1, depth/200) of the largest entry.
-fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
-    let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)) }).unwrap();
-    skinner.frame.largest_grid = 5;
-    let ids: Vec<_> = cases
-        .iter()
-        .map(|c| {
-            let rig = skinner.add_rig(&RigDescriptor { rig: &c.rig, skins: &c.skins, clips: &[] }).unwrap();
-            (rig, skinner.add_space(rig, &c.space).unwrap())
-        })
-        .collect();
-    let now = 1000.0;
-    let mut random = Random::new(77);
-    let mut states = Vec::new();
-    let mut characters = Vec::new();
-    for i in 0..=CHARACTERS {
-        let (rig, space) = ids[i % ids.len()];
-        let character = skinner.spawn(rig, &[]).unwrap();
-        let state = state(&cases[i % ids.len()].space, i, now, &mut random);
-        skinner.drive(character, Drive::Space { space, state: &state }).unwrap();
-        // The spare one is hidden: its palettes stay zero.
-        skinner.set_visible(character, i != CHARACTERS / 2).unwrap();
-        states.push(state);
-        characters.push(character);
-    }
-    // Half of them move on before the first frame is over, so that partial uploads are tried too.
-    frame(device, queue, &mut skinner, now);
-    for i in (0..CHARACTERS).step_by(2) {
-        let case = &cases[i % ids.len()];
-        let inside = SpaceState::new(&case.space).point();
-        let point = [0, 1, 2].map(|a| 0.5 * (states[i].point()[a] + inside[a]));
-        states[i].set_point(point).unwrap();
-        skinner.drive(characters[i], Drive::Space { space: ids[i % ids.len()].1, state: &states[i] }).unwrap();
-    }
-    let now = now + 0.1;
-    frame(device, queue, &mut skinner, now);
-    let buffer = skinner.palettes.buffer.clone();
-    let size = buffer.size();
-    let got: Vec<Affine> = bytemuck::pod_collect_to_vec(&read_range(device, queue, &buffer, 0..size).unwrap());
+const NOW: f64 = 1000.0;
 
-    let mut worst = 0_f64;
-    for (i, state) in states.iter().enumerate() {
-        let case = &cases[i % cases.len()];
-        let (first, count) = skinner.slots[i].character.as_ref().unwrap().palette;
-        let got = &got[first as usize..(first + count) as usize];
-        if i == CHARACTERS / 2 {
-            if got.iter().any(|m| m.rows != [[0.0; 4]; 3]) {
-                return Err("the spare character's palettes were written".into());
+/// 37 characters and a spare one, where they go after the first frame, and what the reference makes of that.
+struct Scene {
+    cases: Vec<Case>,
+    states: Vec<(SpaceState, SpaceState)>,
+    expected: Vec<Vec<[[f64; 4]; 3]>>,
+}
+
+impl Scene {
+    fn new(cases: Vec<Case>) -> Self {
+        let mut random = Random::new(77);
+        let (mut states, mut expected) = (Vec::new(), Vec::new());
+        for i in 0..=CHARACTERS {
+            let case = &cases[i % cases.len()];
+            let first = state(&case.space, i, NOW, &mut random);
+            let mut then = first.clone();
+            if i % 2 == 0 {
+                let inside = SpaceState::new(&case.space).point();
+                then.set_point([0, 1, 2].map(|a| 0.5 * (first.point()[a] + inside[a]))).unwrap();
             }
-            continue;
+            let palette = |s: &Skin| reference::palette(&case.rig, s, &case.space, &then, NOW + 0.1);
+            expected.push(case.skins.iter().flat_map(palette).collect());
+            states.push((first, then));
         }
-        let palette = |s: &Skin| reference::palette(&case.rig, s, &case.space, state, now);
-        let expected: Vec<[[f64; 4]; 3]> = case.skins.iter().flat_map(palette).collect();
-        let size = expected.iter().flatten().flatten().fold(1_f64, |a, x| a.max(x.abs()));
-        let tolerance = size * 2e-6 * (case.depth as f64 / 200.0).max(1.0);
-        for (joint, (e, g)) in expected.iter().zip(got).enumerate() {
-            for (e, g) in e.iter().flatten().zip(g.rows.iter().flatten()) {
-                let error = (e - f64::from(*g)).abs() / tolerance;
-                if error.is_nan() || error > 1.0 {
-                    return Err(format!(
-                        "character {i}, joint {joint} of {count}: {g} instead of {e} ({error:.2} of the tolerance)"
-                    ));
-                }
-                worst = worst.max(error);
-            }
-        }
+        Self { cases, states, expected }
     }
-    Ok(worst)
+
+    /// Worst difference of the palettes, in units of 2e-6 · max(1, depth/200) of the largest entry.
+    fn compare(&self, source: &str, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
+        let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
+        let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)) }).unwrap();
+        skinner.frame.largest_grid = 5;
+        let mut ids = Vec::new();
+        for c in &self.cases {
+            let rig = skinner.add_rig(&RigDescriptor { rig: &c.rig, skins: &c.skins, clips: &[] }).unwrap();
+            ids.push((rig, skinner.add_space(rig, &c.space).unwrap()));
+        }
+        let mut characters = Vec::new();
+        for (i, (state, _)) in self.states.iter().enumerate() {
+            let (rig, space) = ids[i % ids.len()];
+            let character = skinner.spawn(rig, &[]).unwrap();
+            skinner.drive(character, Drive::Space { space, state }).unwrap();
+            // The spare one is hidden: its palettes stay zero.
+            skinner.set_visible(character, i != CHARACTERS / 2).unwrap();
+            characters.push(character);
+        }
+        frame(device, queue, &mut skinner, NOW);
+        // Half of them move on, so that partial uploads are tried too.
+        for (i, (_, state)) in self.states.iter().enumerate().step_by(2) {
+            skinner.drive(characters[i], Drive::Space { space: ids[i % ids.len()].1, state }).unwrap();
+        }
+        frame(device, queue, &mut skinner, NOW + 0.1);
+        let buffer = skinner.palettes.buffer.clone();
+        let size = buffer.size();
+        let got: Vec<Affine> = bytemuck::pod_collect_to_vec(&read_range(device, queue, &buffer, 0..size).unwrap());
+        let mut worst = 0_f64;
+        for (i, expected) in self.expected.iter().enumerate() {
+            let (first, count) = skinner.slots[i].character.as_ref().unwrap().palette;
+            let got = &got[first as usize..(first + count) as usize];
+            if i == CHARACTERS / 2 {
+                if got.iter().any(|m| m.rows != [[0.0; 4]; 3]) {
+                    return Err("the spare character's palettes were written".into());
+                }
+                continue;
+            }
+            let depth = self.cases[i % self.cases.len()].depth;
+            let size = expected.iter().flatten().flatten().fold(1_f64, |a, x| a.max(x.abs()));
+            let tolerance = size * 2e-6 * (depth as f64 / 200.0).max(1.0);
+            for (joint, (e, g)) in expected.iter().zip(got).enumerate() {
+                for (e, g) in e.iter().flatten().zip(g.rows.iter().flatten()) {
+                    let error = (e - f64::from(*g)).abs() / tolerance;
+                    if error.is_nan() || error > 1.0 {
+                        return Err(format!(
+                            "character {i}, joint {joint}: {g} instead of {e}, {error:.2} tolerances off"
+                        ));
+                    }
+                    worst = worst.max(error);
+                }
+            }
+        }
+        Ok(worst)
+    }
 }
 
 #[test]
@@ -249,8 +276,8 @@ fn pose_spaces_agree_with_the_reference() {
     let (device, queue) = device();
     for (k, nodes) in [1, 25, 65, 320, 321, 1200].into_iter().enumerate() {
         let mut random = Random::new(nodes as u64);
-        let cases = [case(nodes, k % 5, false, &mut random), case(nodes.max(25), (k + 2) % 5, true, &mut random)];
-        let worst = compare(SOURCE, &cases, &device, &queue).unwrap_or_else(|e| panic!("{nodes} nodes: {e}"));
+        let cases = vec![case(nodes, k % 5, false, &mut random), case(nodes.max(25), (k + 2) % 5, true, &mut random)];
+        let worst = Scene::new(cases).compare(SOURCE, &device, &queue).unwrap_or_else(|e| panic!("{nodes} nodes: {e}"));
         println!("{nodes} nodes: {:.0} % of the tolerance", 100.0 * worst);
     }
 }
@@ -273,4 +300,66 @@ fn the_cpu_evaluation_agrees_with_the_reference() {
             }
         }
     }
+}
+
+/// (what the shader says, what the mutant says)
+const MUTANTS: &[(&str, &str)] = &[
+    ("max(dot(normal, cross(a, b)) * factor, 0.0)", "max(dot(normal, cross(a, b)) * factor, 0.3)"),
+    ("if (j != i && j != before) {", "if (j != i) {"),
+    ("var w = rig_float(ring + 2u * i + 1u);", "var w = 1.0;"),
+    ("let w = rig_float(fan + 4u) * a * b * c;", "let w = a * b * c;"),
+    ("let b = least / max(height(space, rigs[fan + 2u], x), 1e-10);", "let b = 1.0;"),
+    ("if (above < -SNAP) {", "if (above > -SNAP) {"),
+    ("if (distance < nearest) {", "if (true) {"),
+    ("extrapolate && place != 0u && distance > SNAP", "false"),
+    ("corner_weights[on.x] = 1.0 - along;", "corner_weights[on.x] = along;"),
+    ("(batch.now.x - state_float(word)) + (batch.now.y - state_float(word + 1u))", "batch.now.x - state_float(word)"),
+    ("return x * x * (3.0 - 2.0 * x);", "return x;"),
+    ("corner_weights[corner] * chosen;", "corner_weights[corner];"),
+    ("(ROW_WORDS + 2u * rigs[space + SAMPLE_COUNT])", "ROW_WORDS"),
+    ("sample_weights[rigs[space + DEFAULT]] = 1.0;", "sample_weights[0] = 1.0;"),
+    ("state_float(own + samples + s);", "state_float(own + s);"),
+    ("between(state_float(own + s), sample_weights[s], t)", "sample_weights[s]"),
+    ("live * (1.0 - strength) + own * strength", "own"),
+    ("(word >> (8u * (channel & 3u))) & 255u", "word & 255u"),
+    ("2u * rigs[record] + channel / 4u", "2u * rigs[record]"),
+    ("step += w * quaternion_logarithm(", "step -= w * quaternion_logarithm("),
+    ("let start = select(reference, filled / size, size > 1e-9);", "let start = reference;"),
+    ("if (rigs[record + 3u] != NONE) {", "if (rigs[record + 3u] == 0u) {"),
+    ("if (!signed_limit && r.w < 0.0) {", "if (r.w < 0.0) {"),
+    ("arc_tangent((r.w * r.z + r.x * r.y) / s, s)", "arc_tangent((r.w * r.z - r.x * r.y) / s, s)"),
+    ("rig_float(limit + 9u), rig_float(limit + 11u)", "rig_float(limit + 11u), rig_float(limit + 9u)"),
+    ("y.y * z.x, y.y * z.y)", "y.y * z.x, z.y)"),
+    ("select(power, -power, rule == vec3<u32>(1u))", "power"),
+    ("let scales = channel_weights(character, record, 2u);", "let scales = moves;"),
+    (
+        "above.translation + turned(above.rotation, above.scale * local.translation)",
+        "above.translation + local.translation",
+    ),
+    ("leader = rigs[node_record(character, leader) + 1u];", "leader = NONE;"),
+    (
+        "samples + SAMPLE_WORDS * s);\n    }\n    return bounded(sum);",
+        "samples + SAMPLE_WORDS * s);\n    }\n    return 1.0;",
+    ),
+    ("+ 7u + 4u * which;", "+ 7u;"),
+    ("m = along_bone(character, rigs[word], m);", ""),
+    ("world = product(world, bone_shape(character, rigs[word]));", ""),
+    ("space_rows(character, lane);\n    }", "if (lane == 0u) { space_rows(character, lane); }\n    }"),
+];
+
+#[test]
+fn every_mutant_is_caught() {
+    let (device, queue) = device();
+    let mut random = Random::new(5);
+    let scene = Scene::new((0..5).map(|shape| case(33, shape, shape % 2 == 1, &mut random)).collect());
+    scene.compare(SOURCE, &device, &queue).expect("the shader itself is right");
+    let mut missed = Vec::new();
+    for (old, new) in MUTANTS {
+        assert_eq!(SOURCE.matches(old).count(), 1, "the shader does not say {old:?} once");
+        match scene.compare(&SOURCE.replace(old, new), &device, &queue) {
+            Err(why) => println!("caught: {new:?}: {why}"),
+            Ok(_) => missed.push(format!("{old:?} -> {new:?}")),
+        }
+    }
+    assert!(missed.is_empty(), "not caught: {missed:#?}");
 }
