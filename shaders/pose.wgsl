@@ -1,5 +1,5 @@
 // Poses characters: local transforms from each one's source, down the hierarchy, to the palettes of all its skins. One
-// workgroup per character, one dispatch for all. Needs the functions of math.wgsl.
+// workgroup per character, one dispatch for all. Needs the functions of space.wgsl and math.wgsl.
 
 const GROUP_SIZE: u32 = 64u;
 // Nodes whose world transforms fit into workgroup memory (48 bytes each); larger rigs go through `scratch`.
@@ -36,6 +36,12 @@ struct Character {
     duration: f32,
     // 1: starts over at its end.
     looping: u32,
+    // Where its pose space starts in `rigs`, or NONE; then where its state in it starts in `states`, and the first row of
+    // sample weights in `scratch`.
+    space: u32,
+    state: u32,
+    weights: u32,
+    unused: u32,
 }
 
 // The head of a rig; offsets are words of `rigs`.
@@ -69,6 +75,8 @@ struct Rows {
 @group(0) @binding(3) var<storage, read> posed: array<u32>;
 @group(0) @binding(4) var<storage, read_write> scratch: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> palettes: array<vec4<f32>>;
+// What characters do in their pose spaces.
+@group(0) @binding(6) var<storage, read> states: array<u32>;
 
 var<workgroup> shared_rows: array<vec4<f32>, 960>;
 
@@ -138,16 +146,16 @@ fn unit(q: vec4<f32>) -> vec4<f32> {
     return q / sqrt(dot(q, q));
 }
 
-// Spherical interpolation on the shortest path.
+// Spherical interpolation on the shortest path, of keys as they are stored; the caller divides by the length.
 fn slerp(a: vec4<f32>, far: vec4<f32>, u: f32) -> vec4<f32> {
     let b = select(far, -far, dot(a, far) < 0.0);
-    // Twice the angle whose tangent is half the chord's over half the sum's: exact for small angles, where acos is not.
-    let angle = 2.0 * arc_tangent(length(a - b), length(a + b));
-    let sine = sin_cos(angle).x;
-    if (sine < 1e-5) {
-        return unit(mix(a, b, u));
+    let cosine = dot(a, b);
+    if (cosine > 0.9999999) {
+        return mix(a, b, u);
     }
-    return (sin_cos((1.0 - u) * angle).x * a + sin_cos(u * angle).x * b) / sine;
+    // Near 1 the angle is off by as much as the cosine is, but the ratios of sines below are not.
+    let angle = arc_cosine(cosine);
+    return (sin_cos((1.0 - u) * angle).x * a + sin_cos(u * angle).x * b) / sin_cos(angle).x;
 }
 
 // Number `i` of a channel's value at `word`, four at a time; only the first `width` are the value's.
@@ -192,7 +200,7 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
             + (3.0 * u2 - 2.0 * u3) * b + (u3 - u2) * dt * in_tangent;
     }
     if (width == 4u) {
-        return slerp(unit(a), unit(b), u);
+        return slerp(a, b, u);
     }
     return mix(a, b, u);
 }
@@ -237,13 +245,29 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let large = rig.node_count > SHARED_NODES;
     let first = character.scratch;
 
+    // In a pose space; and one whose poses change the length or thickness of bones.
+    let spaced = character.space != NONE;
+    var shaped = false;
+    if (spaced) {
+        shaped = rigs[character.space + SHAPED] == 1u;
+        space_rows(character, lane);
+    }
     let time = clip_time(character);
     for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
         let word = rig.nodes + node * NODE_WORDS;
-        var m = affine(local_of(character, rig, node, time));
+        var local: Local;
+        if (spaced) {
+            local = space_local(character, node);
+        } else {
+            local = local_of(character, rig, node, time);
+        }
+        var m = affine(local);
         // A base that is not the identity stands after the parent's index.
         if (rigs[word + 1u] == 1u) {
             m = product(Rows(rig_vec4(word + 12u), rig_vec4(word + 16u), rig_vec4(word + 20u)), m);
+        }
+        if (shaped && rigs[word] != NONE) {
+            m = along_bone(character, rigs[word], m);
         }
         store(large, first, node, m);
     }
@@ -265,7 +289,11 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE) {
         let word = rig.joints + joint * JOINT_WORDS;
         let inverse_bind = Rows(rig_vec4(word + 1u), rig_vec4(word + 5u), rig_vec4(word + 9u));
-        let m = product(load(large, first, rigs[word]), inverse_bind);
+        var world = load(large, first, rigs[word]);
+        if (shaped) {
+            world = product(world, bone_shape(character, rigs[word]));
+        }
+        let m = product(world, inverse_bind);
         let at = 3u * (character.palette + joint);
         palettes[at] = m.r0;
         palettes[at + 1u] = m.r1;

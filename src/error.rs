@@ -73,6 +73,14 @@ pub enum Error {
         /// The range, in words.
         expected: &'static str,
     },
+    /// A corner of a pose space is not in strictly convex position.
+    #[error("corner {corner} {problem}")]
+    NotConvex {
+        /// The corner.
+        corner: usize,
+        /// What is wrong with it, in words.
+        problem: &'static str,
+    },
     /// An identifier belongs to something that was removed, or to another skinner.
     #[error("{what} is no longer (or never was) part of this skinner")]
     StaleId {

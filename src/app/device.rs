@@ -23,6 +23,17 @@ pub struct Opened {
     pub info: wgpu::AdapterInfo,
 }
 
+impl Opened {
+    /// Refuses the few adapters that can skin but not draw.
+    pub fn check_drawing(&self) -> Result<(), Failure> {
+        if self.adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::VERTEX_STORAGE) {
+            return Ok(());
+        }
+        let info = &self.info;
+        Err(format!("{} ({}) cannot draw: no storage buffers in vertex shaders", info.name, info.backend).into())
+    }
+}
+
 /// Opens a device without a window; `adapter` is an index or a part of a name, as `--adapter` takes it.
 pub fn open(adapter: Option<&str>) -> Result<(wgpu::Device, wgpu::Queue, wgpu::AdapterInfo), Failure> {
     let opened = open_on(&instance(), None, adapter)?;
@@ -103,7 +114,8 @@ fn choose(candidates: Vec<Candidate>, wanted: Option<&str>) -> Result<Candidate,
     let index = wanted.and_then(|w| w.parse::<usize>().ok());
     let text = wanted.map(str::to_lowercase);
     let matches = |i: usize, info: &wgpu::AdapterInfo| match (index, &text) {
-        (Some(index), _) if index < candidates.len() => i == index,
+        // Larger numbers are parts of names, such as 4090.
+        (Some(index), _) if index < 100 => i == index,
         (_, Some(text)) => words(info).to_lowercase().contains(text.as_str()),
         _ => true,
     };

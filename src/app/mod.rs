@@ -1,6 +1,7 @@
 //! The command line: one file per command, each with its `Args` and `run`.
 
 mod adapters;
+mod bench;
 mod bind;
 mod device;
 mod info;
@@ -41,6 +42,7 @@ enum Command {
     Prune(prune::Args),
     Bind(bind::Args),
     Pose(pose::Args),
+    Bench(bench::Args),
     Adapters(adapters::Args),
 }
 
@@ -56,6 +58,7 @@ pub fn main() -> ExitCode {
         Command::Prune(args) => prune::run(args),
         Command::Bind(args) => bind::run(args),
         Command::Pose(args) => pose::run(args, adapter),
+        Command::Bench(args) => bench::run(args, adapter),
         Command::Adapters(args) => adapters::run(args, adapter),
     };
     match outcome {

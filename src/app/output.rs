@@ -52,3 +52,52 @@ pub fn write(
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("dermis-output-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_failure_leaves_what_was_there() {
+        let folder = folder("failure");
+        let path = folder.join("out.bin");
+        fs::write(&path, b"old").unwrap();
+        let failed = write(&path, |out| {
+            out.write_all(b"half")?;
+            Err("broke".into())
+        });
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let old = fs::read(&path).unwrap();
+        let done = write(&path, |out| Ok(out.write_all(b"new")?));
+        let new = fs::read(&path).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(failed.unwrap_err().to_string(), "broke");
+        assert_eq!(left, ["out.bin"]);
+        assert_eq!(old, b"old");
+        assert!(done.is_ok());
+        assert_eq!(new, b"new");
+    }
+
+    #[test]
+    fn the_input_is_not_overwritten_unless_forced() {
+        let folder = folder("input");
+        let input = folder.join("in.glb");
+        fs::write(&input, b"in").unwrap();
+        let roundabout = folder.join("../").join(folder.file_name().unwrap()).join("in.glb");
+        let answers = (
+            check(&input, &[&input], false).is_err(),
+            check(&roundabout, &[&input], false).is_err(),
+            check(&input, &[&input], true).is_ok(),
+            check(&folder.join("other.glb"), &[&input], false).is_ok(),
+            check(&folder, &[&input], true).is_err(),
+        );
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(answers, (true, true, true, true, true));
+    }
+}

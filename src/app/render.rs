@@ -60,16 +60,24 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if args.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
         return Err(format!("{}: the name must end in .png", args.output.display()).into());
     }
+    if args.time.is_nan() {
+        return Err("--time is not a number".into());
+    }
     output::check(&args.output, &[&args.model], args.force)?;
     let character = model::load(&args.model)?;
     let clip = args.clip.as_deref().map(|wanted| model::clip(&character, wanted)).transpose()?;
-    let time = match clip {
-        Some(clip) if args.time.is_finite() => args.time.clamp(0.0, character.clips[clip].duration.max(0.0)),
-        _ => 0.0,
-    };
+    if clip.is_none() && args.time != 0.0 {
+        eprintln!("warning: --time has no effect without --clip");
+    }
+    let time = clip.map_or(0.0, |clip| args.time.clamp(0.0, character.clips[clip].duration.max(0.0)));
     let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
     let shot = Shot { clip, time, size: args.size, grid: !args.no_grid, orbit };
-    shot.take(character, adapter)?.save(&args.output)
+    let name = character.name.clone();
+    let (picture, adapter) = shot.take(character, adapter)?;
+    picture.save(&args.output)?;
+    let [width, height] = args.size;
+    println!("{name}: {width}x{height}, drawn on {adapter}, to {}", args.output.display());
+    Ok(())
 }
 
 /// One picture of a character, framed from where `orbit` stands.
@@ -82,12 +90,14 @@ pub struct Shot {
 }
 
 impl Shot {
+    /// The picture, and the name of the adapter that drew it.
     pub fn take(
         &self,
         character: dermis::Character,
         adapter: Option<&str>,
-    ) -> Result<picture::Picture, Box<dyn std::error::Error>> {
+    ) -> Result<(picture::Picture, String), Box<dyn std::error::Error>> {
         let gpu = device::open_on(&device::instance(), None, adapter)?;
+        gpu.check_drawing()?;
         let largest = gpu.device.limits().max_texture_dimension_2d;
         if self.size.iter().any(|&s| s > largest) {
             let [w, h] = self.size;
@@ -105,6 +115,8 @@ impl Shot {
         let mut orbit = self.orbit;
         orbit.pitch = orbit.pitch.clamp(-1.55, 1.55);
         orbit.frame(&points, aspect, Vec2::ONE);
-        picture::take(&gpu, &renderer, &mut stage, &orbit.camera(aspect, Vec2::ZERO), self.size, self.grid)
+        let camera = orbit.camera(aspect, Vec2::ZERO);
+        let picture = picture::take(&gpu, &renderer, &mut stage, &camera, self.size, self.grid)?;
+        Ok((picture, gpu.info.name))
     }
 }

@@ -2,9 +2,11 @@
 
 mod app;
 pub mod camera;
+mod input;
 mod panel;
 pub mod picture;
 pub mod scene;
+mod session;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -63,5 +65,5 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     let clip = (!character.clips.is_empty()).then_some(0);
     let time = clip.map_or(0.0, |i| character.clips[i].duration.min(1.0));
     let shot = Shot { clip, time, size: [1200, 800], grid: true, orbit: Default::default() };
-    shot.take(character, adapter)?.save(output)
+    shot.take(character, adapter)?.0.save(output)
 }

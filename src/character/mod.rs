@@ -32,10 +32,20 @@ pub struct Character {
     pub materials: Vec<Material>,
     /// Pictures, indexed by [`TextureRef::image`].
     pub images: Vec<Image>,
+    /// Rig nodes by a file's own table of human bones (VRM's `humanBones`): name, e.g. `leftIndexProximal`, and rig node.
+    pub humanoid: Vec<(String, usize)>,
     /// Names of the extensions the file uses, sorted.
     pub extensions: Vec<String>,
     /// What the importer repaired or ignored, one line each.
     pub warnings: Vec<String>,
+}
+
+impl Character {
+    /// The rig node of a name: the file's, else of its table of human bones.
+    pub fn find_node(&self, name: &str) -> Option<usize> {
+        let human = || self.humanoid.iter().find(|h| h.0 == name).map(|h| h.1);
+        self.rig.find(name).or_else(human)
+    }
 }
 
 /// A mesh under a skin: what glTF calls a node with a mesh.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::pages::Place;
 use crate::math::Affine;
-use crate::pose::Pose;
+use crate::pose::{Pose, SpaceState};
 
 /// A rig of a [`super::Skinner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +43,13 @@ impl From<MeshId> for PartId {
     }
 }
 
+/// A pose space of a [`super::Skinner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SpaceId {
+    pub(super) skinner: u32,
+    pub(super) index: u32,
+}
+
 /// Where a character's pose comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum Drive<'a> {
@@ -59,6 +66,14 @@ pub enum Drive<'a> {
         start: f64,
         /// Starts over at its end; else the last pose stays.
         looping: bool,
+    },
+    /// A point in a pose space of the rig, with the alternatives selected and what its groups do; all fades are functions of
+    /// the time given to [`super::Skinner::prepare`], no call is needed while they last. The state is copied.
+    Space {
+        /// The space, as [`super::Skinner::add_space`] gave it.
+        space: SpaceId,
+        /// The character's state in it.
+        state: &'a SpaceState,
     },
 }
 
@@ -93,6 +108,8 @@ pub(super) enum DriveState {
     Palette,
     /// A clip, evaluated on the GPU.
     Clip { clip: usize, start: f64, looping: bool },
+    /// A pose space, evaluated on the GPU; it does not change by itself after `settled`.
+    Space { space: u32, settled: f64 },
 }
 
 #[derive(Debug)]
@@ -105,6 +122,10 @@ pub(super) struct CharacterData {
     pub record: (u32, u32),
     /// Start and number of its rows of scratch.
     pub scratch: (u32, u32),
+    /// Start and number of its words of pose space state.
+    pub state: (u32, u32),
+    /// Those of them not uploaded yet.
+    pub state_dirty: Range<u32>,
     pub drive: DriveState,
     pub pose: Pose,
     pub visible: bool,
@@ -112,7 +133,7 @@ pub(super) struct CharacterData {
     pub changed: bool,
     /// To be skinned by the next `record`.
     pub pending: bool,
-    /// Clip time it was last posed at.
+    /// Clip time it was last posed at; in a pose space the host's seconds.
     pub clip_time: f64,
 }
 

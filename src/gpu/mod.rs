@@ -17,13 +17,14 @@ mod rig;
 mod schedule;
 mod skin;
 mod skinner;
+mod space;
 #[cfg(test)]
 mod tests;
 
-pub use character::{CharacterId, Drive, MeshId, PartId, RigId, Vertices};
+pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use mesh::MeshOptions;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;
-pub use skin::Pipelines;
+pub use skin::{CHUNK, Pipelines};
 pub use skinner::{Skinner, SkinnerDescriptor};

@@ -15,7 +15,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Words of a rig's head.
 const HEAD_WORDS: usize = 8;
 
-const SOURCE: &str = concat!(include_str!("../../shaders/pose.wgsl"), include_str!("../../shaders/math.wgsl"));
+pub(crate) const SOURCE: &str = concat!(
+    include_str!("../../shaders/pose.wgsl"),
+    include_str!("../../shaders/space.wgsl"),
+    include_str!("../../shaders/math.wgsl")
+);
 
 /// What one dispatch works on; `PoseBatch` of the shader.
 #[repr(C)]
@@ -37,6 +41,10 @@ pub(crate) struct CharacterRecord {
     pub start: [f32; 2],
     pub duration: f32,
     pub looping: u32,
+    pub space: u32,
+    pub state: u32,
+    pub weights: u32,
+    pub unused: u32,
 }
 
 /// A time as the sum of two f32, good to a few microseconds for any clock.
@@ -69,7 +77,7 @@ impl PosePipeline {
             ty: wgpu::BindingType::Buffer {
                 ty: match binding {
                     0 => wgpu::BufferBindingType::Uniform,
-                    _ => wgpu::BufferBindingType::Storage { read_only: binding < 4 },
+                    _ => wgpu::BufferBindingType::Storage { read_only: binding < 4 || binding == 6 },
                 },
                 has_dynamic_offset: false,
                 min_binding_size: None,
@@ -78,7 +86,7 @@ impl PosePipeline {
         };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("dermis pose"),
-            entries: &[entry(0), entry(1), entry(2), entry(3), entry(4), entry(5)],
+            entries: &[entry(0), entry(1), entry(2), entry(3), entry(4), entry(5), entry(6)],
         });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("dermis pose"),

@@ -1,11 +1,12 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
 use super::character::{CharacterData, DriveState, Slot, clip_time};
-use super::pose::{CharacterRecord, NONE, PoseBatch, split_seconds};
+use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
 use super::schedule::{Dispatch, Work, schedule};
 use super::skin::Batch;
 use super::skinner::Skinner;
+use super::space::SpaceData;
 
 /// A looping clip's start moves on by whole loops after this many seconds, so that f32 differences stay exact enough.
 const REBASE_SECONDS: f64 = 256.0;
@@ -80,6 +81,7 @@ impl Skinner {
         self.collect(queue, seconds);
         self.rig_words.flush(queue);
         self.records.flush(queue);
+        self.states.flush(queue);
         self.palettes.flush(queue);
         self.morph_weights.flush(queue);
         self.upload_posed(device, queue, seconds);
@@ -114,17 +116,21 @@ impl Skinner {
                         self.palettes.changed(queue, palette, joints);
                     }
                     DriveState::Palette => self.palettes.changed(queue, palette, joints),
-                    DriveState::Clip { clip, .. } => {
-                        let record = record_of(character, rig);
+                    DriveState::Clip { .. } | DriveState::Space { .. } => {
+                        let dirty = std::mem::take(&mut character.state_dirty);
+                        self.states.changed(queue, character.state.0 + dirty.start, dirty.len() as u32);
+                        let record = record_of(character, rig, &self.spaces);
                         let at = character.record.0 as usize;
                         if self.records.data[at] != record {
                             self.records.data[at] = record;
                             self.records.changed(queue, at as u32, 1);
                         }
                         let time = character.clip_time as f32;
-                        for (p, part) in character.parts.iter().enumerate() {
-                            let weights = part.morphs.0 as usize..(part.morphs.0 + part.morphs.1) as usize;
-                            rig.clips[clip].sample_morphs(p, time, &mut self.morph_weights.data[weights]);
+                        if let DriveState::Clip { clip, .. } = character.drive {
+                            for (p, part) in character.parts.iter().enumerate() {
+                                let weights = part.morphs.0 as usize..(part.morphs.0 + part.morphs.1) as usize;
+                                rig.clips[clip].sample_morphs(p, time, &mut self.morph_weights.data[weights]);
+                            }
                         }
                     }
                 }
@@ -135,7 +141,7 @@ impl Skinner {
             }
             if character.pending {
                 frame.active.push(index as u32);
-                if matches!(character.drive, DriveState::Clip { .. }) {
+                if matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. }) {
                     frame.posed.push(character.record.0);
                 }
             }
@@ -224,6 +230,7 @@ impl Skinner {
                 &frame.posed_buffer,
                 &self.scratch.buffer,
                 &self.palettes.buffer,
+                &self.states.buffer,
             ];
             let resources = buffers.map(wgpu::Buffer::as_entire_binding);
             frame.pose_group = Some(bind_group(device, "dermis pose", &self.pipelines.pose.layout, resources));
@@ -292,6 +299,12 @@ impl Skinner {
 
 /// Moves a playing clip to `seconds`; true when its pose is not the one last made.
 fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
+    if let DriveState::Space { settled, .. } = character.drive {
+        // Once more when the last fade is over, so that its end is exact.
+        let moved = character.clip_time < settled && seconds != character.clip_time;
+        character.clip_time = seconds;
+        return moved;
+    }
     let DriveState::Clip { clip, start, looping } = &mut character.drive else { return false };
     let duration = rig.clips[*clip].duration;
     let elapsed = seconds - *start;
@@ -305,12 +318,13 @@ fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
 }
 
 /// What the pose pass is told of a character.
-fn record_of(character: &CharacterData, rig: &RigData) -> CharacterRecord {
+fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> CharacterRecord {
     let mut record = CharacterRecord {
         rig: rig.words,
         palette: character.palette.0,
         scratch: character.scratch.0,
         clip: NONE,
+        space: NONE,
         ..CharacterRecord::default()
     };
     if let DriveState::Clip { clip, start, looping } = character.drive {
@@ -318,6 +332,11 @@ fn record_of(character: &CharacterData, rig: &RigData) -> CharacterRecord {
         record.start = split_seconds(start);
         record.duration = rig.clips[clip].duration;
         record.looping = u32::from(looping);
+    }
+    if let DriveState::Space { space, .. } = character.drive {
+        record.space = spaces[space as usize].words.0;
+        record.state = character.state.0;
+        record.weights = character.scratch.0 + Scratch::rows(rig.node_count());
     }
     record
 }

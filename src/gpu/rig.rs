@@ -61,6 +61,10 @@ impl RigData {
         Ok((data, words.words))
     }
 
+    pub fn rig(&self) -> &Rig {
+        &self.rig
+    }
+
     pub fn node_count(&self) -> usize {
         self.rig.nodes.len()
     }

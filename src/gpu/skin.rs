@@ -10,7 +10,7 @@ use crate::influence::{InfluenceLayout, JointFormat, Precision};
 /// Vertices per workgroup; `GROUP_SIZE` of the shader.
 pub(crate) const GROUP_SIZE: u32 = 64;
 /// Instances a workgroup serves with one read of its rest vertices; `CHUNK` of the shader.
-pub(crate) const CHUNK: u32 = 8;
+pub const CHUNK: u32 = 8;
 /// Words of a rest vertex before its influences; `REST_WORDS` of the shader.
 pub(crate) const REST_WORDS: u32 = 5;
 /// Words of a morph delta; `DELTA_WORDS` of the shader.

@@ -14,6 +14,7 @@ use super::record::Frame;
 use super::rig::{RigData, RigDescriptor};
 use super::schedule::MeshPlace;
 use super::skin::{Pipelines, Variant};
+use super::space::SpaceData;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
@@ -41,7 +42,7 @@ pub(super) struct MeshData {
 /// state (nothing spawned or removed) neither makes a GPU object nor allocates.
 #[derive(Debug)]
 pub struct Skinner {
-    uid: u32,
+    pub(super) uid: u32,
     pub(super) device: wgpu::Device,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) rigs: Vec<RigData>,
@@ -51,6 +52,9 @@ pub struct Skinner {
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
     pub(super) rig_words: Mirror<u32>,
+    pub(super) spaces: Vec<SpaceData>,
+    pub(super) states: Mirror<u32>,
+    pub(super) state_words: Vec<u32>,
     pub(super) records: Mirror<CharacterRecord>,
     pub(super) scratch: Scratch,
     pub(super) palettes: Mirror<Affine>,
@@ -65,13 +69,13 @@ impl Skinner {
     /// A skinner on the host's device; buffers come as they are needed.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`] when the device has fewer than 6 storage buffers per compute stage (WebGPU guarantees 8).
+    /// [`Error::DeviceLimit`] when the device has fewer than 7 storage buffers per compute stage (WebGPU guarantees 8).
     pub fn new(device: &wgpu::Device, descriptor: &SkinnerDescriptor) -> Result<Self> {
         let limits = device.limits();
-        if limits.max_storage_buffers_per_shader_stage < 6 {
+        if limits.max_storage_buffers_per_shader_stage < 7 {
             return Err(Error::DeviceLimit {
                 what: "storage buffers in a compute shader",
-                needed: 6,
+                needed: 7,
                 limit: u64::from(limits.max_storage_buffers_per_shader_stage),
             });
         }
@@ -99,6 +103,9 @@ impl Skinner {
             assets: Pages::new(device, assets),
             outputs: Pages::new(device, outputs),
             rig_words: Mirror::new(device, "words of rigs and clips", 1 << 12),
+            spaces: Vec::new(),
+            states: Mirror::new(device, "words of pose space states", 1 << 10),
+            state_words: Vec::new(),
             records: Mirror::new(device, "characters", 1 << 4),
             scratch: Scratch::new(device),
             palettes: Mirror::new(device, "joints in all palettes", 1 << 10),
@@ -197,6 +204,8 @@ impl Skinner {
             palette: (palette, palette_len),
             record: (0, 0),
             scratch: (0, 0),
+            state: (0, 0),
+            state_dirty: 0..0,
             drive: DriveState::Local,
             pose,
             visible: true,
@@ -255,6 +264,7 @@ impl Skinner {
         self.palettes.release(character.palette.0, character.palette.1);
         self.records.release(character.record.0, character.record.1);
         self.scratch.release(character.scratch.0, character.scratch.1);
+        self.states.release(character.state.0, character.state.1);
         for part in character.parts {
             self.outputs.release(part.output);
             self.morph_weights.release(part.morphs.0, part.morphs.1);
@@ -284,9 +294,13 @@ impl Skinner {
     /// fit the rig.
     pub fn drive(&mut self, character: CharacterId, drive: Drive<'_>) -> Result<()> {
         self.character(character)?;
+        if let Drive::Space { space, state } = drive {
+            return self.drive_space(character, space, state);
+        }
         let Some(data) = self.slots[character.index as usize].character.as_mut() else { return Ok(()) };
         let rig = &self.rigs[data.rig as usize];
         match drive {
+            Drive::Space { .. } => {}
             Drive::Local(pose) => {
                 let (found, expected) = (pose.joints.len(), rig.node_count());
                 if found != expected {
@@ -397,7 +411,7 @@ impl Skinner {
         })
     }
 
-    fn check(&self, skinner: u32, what: &'static str) -> Result<()> {
+    pub(super) fn check(&self, skinner: u32, what: &'static str) -> Result<()> {
         if skinner == self.uid { Ok(()) } else { Err(Error::StaleId { what }) }
     }
 

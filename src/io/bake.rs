@@ -133,6 +133,13 @@ impl Writer {
         self.views.len() - 1
     }
 
+    /// A view of vertex attributes; several accessors may read it, so it states its stride.
+    fn vertices<const N: usize>(&mut self, rows: &[[f32; N]]) -> usize {
+        let view = self.view(bytemuck::cast_slice(rows));
+        (self.views[view]["target"], self.views[view]["byteStride"]) = (34_962.into(), (4 * N).into());
+        view
+    }
+
     fn accessor(&mut self, value: Value) -> usize {
         self.accessors.push(value);
         self.accessors.len() - 1
@@ -172,8 +179,8 @@ impl Writer {
         if drawn.is_empty() {
             return Ok(Vec::new());
         }
-        let positions = self.view(bytemuck::cast_slice(&vertices.positions));
-        let normals = self.view(bytemuck::cast_slice(&vertices.normals));
+        let positions = self.vertices(&vertices.positions);
+        let normals = self.vertices(&vertices.normals);
         let mut tangents = None;
         let mut out = Vec::with_capacity(drawn.len());
         for primitive in drawn {
@@ -185,15 +192,15 @@ impl Writer {
             attributes.insert("POSITION".into(), position.into());
             attributes.insert("NORMAL".into(), self.floats::<3>(normals, primitive).into());
             if primitive.authored_tangents || material.normal_texture.is_some() {
-                let view = *tangents.get_or_insert_with(|| self.view(bytemuck::cast_slice(&vertices.tangents)));
+                let view = *tangents.get_or_insert_with(|| self.vertices(&vertices.tangents));
                 attributes.insert("TANGENT".into(), self.floats::<4>(view, primitive).into());
             }
             for (set, uvs) in mesh.uvs.iter().enumerate().filter(|(_, uvs)| !uvs.is_empty()) {
-                let view = *shared.uvs[set].get_or_insert_with(|| self.view(bytemuck::cast_slice(uvs)));
+                let view = *shared.uvs[set].get_or_insert_with(|| self.vertices(uvs));
                 attributes.insert(format!("TEXCOORD_{set}"), self.floats::<2>(view, primitive).into());
             }
             if !mesh.colors.is_empty() {
-                let view = *shared.colors.get_or_insert_with(|| self.view(bytemuck::cast_slice(&mesh.colors)));
+                let view = *shared.colors.get_or_insert_with(|| self.vertices(&mesh.colors));
                 attributes.insert("COLOR_0".into(), self.floats::<4>(view, primitive).into());
             }
             let indices = self.indices(mesh, primitive, vertices, shared);
@@ -231,6 +238,7 @@ impl Writer {
         } else {
             (self.view(bytemuck::cast_slice(&indices)), 5125)
         };
+        self.views[view]["target"] = 34_963.into();
         let count = indices.len();
         let accessor =
             self.accessor(json!({ "bufferView": view, "componentType": component, "count": count, "type": "SCALAR" }));

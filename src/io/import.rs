@@ -75,7 +75,9 @@ pub(super) fn character(name: &str, bytes: &[u8], fetch: &mut Fetch<'_>) -> Outc
     extensions.extend_from_slice(&document.root.extensions_required);
     extensions.sort();
     extensions.dedup();
-    let character = Character { name, rig, skins, meshes, parts, clips, materials, images, extensions, warnings };
+    let humanoid = super::humanoid::bones(&document, &placement);
+    let character =
+        Character { humanoid, name, rig, skins, meshes, parts, clips, materials, images, extensions, warnings };
     check(&character)?;
     Ok(character)
 }

@@ -13,6 +13,7 @@ mod edit;
 mod file_mesh;
 mod geometry;
 mod graph;
+mod humanoid;
 mod import;
 mod material;
 mod meshopt;

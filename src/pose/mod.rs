@@ -1,9 +1,37 @@
 //! Poses: one local record per rig node, and what they do to a rig.
 
+mod barycentric;
+mod blend;
+mod builtin;
+mod evaluate;
+#[cfg(feature = "json")]
+mod file;
+mod fingers;
+mod flatten;
+mod follow;
+pub(crate) mod groups;
+mod hands;
 mod hierarchy;
+mod hull;
+pub(crate) mod limits;
+mod mirror;
+mod names;
+mod space;
 
+pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
+pub use builtin::{BuiltIn, built_in_limits};
+pub use evaluate::Blended;
+#[cfg(feature = "json")]
+pub use file::PoseSpaceFile;
+pub use fingers::{FingerAngles, FingerPose};
+pub use groups::{Channels, Fade, GroupMode, SpaceState};
+pub use hands::{FingerJoint, FingerJoints, Hand, HandChoice, Hands};
 pub use hierarchy::{joint_worlds, skin_palette};
 pub(crate) use hierarchy::{palette64, worlds64};
+pub use limits::Limit;
+pub use mirror::Mirror;
+pub use names::{Finger, Side};
+pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
 
 use bytemuck::{Pod, Zeroable};
 

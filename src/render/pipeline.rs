@@ -62,7 +62,8 @@ pub(super) struct Shared {
 }
 
 impl Renderer {
-    /// Makes the pipelines.
+    /// Makes the pipelines. They read a storage buffer in the vertex stage (`DownlevelFlags::VERTEX_STORAGE`), which only
+    /// some OpenGL ES drivers lack.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] when the formats or the sample count cannot be used so.
@@ -82,12 +83,15 @@ impl Renderer {
             });
         }
         let color = descriptor.color_format;
-        let float = color.sample_type(None, None) == Some(wgpu::TextureSampleType::Float { filterable: true });
-        if !float || color.has_depth_aspect() || color.is_compressed() {
+        let features = color.guaranteed_format_features(device.features());
+        let attachment = features.allowed_usages.contains(wgpu::TextureUsages::RENDER_ATTACHMENT);
+        let blendable = features.flags.contains(wgpu::TextureFormatFeatureFlags::BLENDABLE);
+        let sampled = features.flags.sample_count_supported(descriptor.sample_count);
+        if !(attachment && blendable && sampled) {
             return Err(Error::InvalidParameter {
                 what: "color_format",
                 value: format!("{color:?}"),
-                expected: "a colour format that can be blended",
+                expected: "a colour format that every device can blend with that many samples",
             });
         }
         Ok(Self { shared: Arc::new(Shared::new(device, descriptor)) })

@@ -7,7 +7,7 @@ use dermis::character::Target;
 use super::scene::Stage;
 
 /// Width of the panel in points.
-const WIDTH: f32 = 250.0;
+pub const WIDTH: f32 = 250.0;
 
 /// What the panel shows and changes.
 pub struct Controls {
@@ -51,6 +51,16 @@ impl Default for Controls {
             adapter: String::new(),
             backend: String::new(),
             frame_ms: 0.0,
+        }
+    }
+}
+
+impl Controls {
+    /// Plays or pauses; at the end of a clip that is `duration` seconds long it starts over.
+    pub fn toggle(&mut self, duration: f32) {
+        self.playing = !self.playing;
+        if self.playing && self.time >= f64::from(duration) {
+            self.time = 0.0;
         }
     }
 }
@@ -132,10 +142,7 @@ fn clips(ui: &mut Ui, controls: &mut Controls, stage: &Stage, actions: &mut Vec<
         let name = if controls.playing { "Pause" } else { "Play" };
         let button = egui::Button::new(name).min_size(egui::vec2(52.0, 0.0));
         if ui.add(button).on_hover_text("Space").clicked() {
-            controls.playing = !controls.playing;
-            if controls.playing && controls.time >= f64::from(clip.duration) {
-                controls.time = 0.0;
-            }
+            controls.toggle(clip.duration);
         }
         let rest = ui.available_width() - 58.0;
         ui.spacing_mut().slider_width = rest.max(40.0);

@@ -51,6 +51,7 @@ impl Canvas {
         let instance = device::instance_with(wgpu::InstanceDescriptor::new_with_display_handle(Box::new(display)));
         let surface = instance.create_surface(window.clone())?;
         let gpu = device::open_on(&instance, Some(&surface), adapter)?;
+        gpu.check_drawing()?;
         let size = window.inner_size();
         let mut config = surface
             .get_default_config(&gpu.adapter, size.width.max(1), size.height.max(1))

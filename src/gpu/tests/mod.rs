@@ -7,6 +7,7 @@ mod mutants;
 mod pose;
 mod scene;
 mod skinner;
+mod space;
 
 /// A device with WebGPU's default limits, so that nothing here needs more. A machine without an adapter fails the test.
 pub(crate) fn device() -> (wgpu::Device, wgpu::Queue) {

@@ -7,14 +7,13 @@ use glam::Quat;
 use super::scene::frame;
 use super::{Random, device};
 use crate::character::{Channel, Clip, Interpolation, Rig, RigNode, Skin, Target};
-use crate::gpu::pose::{JOINT_WORDS, PosePipeline, SHARED_NODES};
+use crate::gpu::pose::{JOINT_WORDS, PosePipeline, SHARED_NODES, SOURCE};
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{Drive, RigDescriptor, Skinner, SkinnerDescriptor};
 use crate::math::{Affine, Transform};
 use crate::pose::{Pose, skin_palette};
 
-const SOURCE: &str = concat!(include_str!("../../../shaders/pose.wgsl"), include_str!("../../../shaders/math.wgsl"));
 const CHARACTERS: usize = 37;
 
 struct Case {
@@ -94,7 +93,8 @@ fn clip(nodes: usize, random: &mut Random) -> Clip {
                     // Both signs, so that the shortest path matters; not for splines, which may then pass through zero.
                     (0, true) => {
                         let sign = if cubic || random.below(2) == 0 { 1.0 } else { -1.0 };
-                        values.extend(rotation(1.5, random).map(|x| sign * x));
+                        // Keys as files have them: not quite unit.
+                        values.extend(rotation(1.5, random).map(|x| 1.002 * sign * x));
                     }
                     (0, false) => values.extend([0.1; 4].map(|x: f32| x * random.signed())),
                     (1, _) => values.extend([0.2; 3].map(|x: f32| x * random.signed())),

@@ -1,0 +1,210 @@
+//! `dermis bench`: the engine against a dispatch per character and against a bare copy of the same bytes.
+
+mod kernels;
+mod scene;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use dermis::wgpu;
+use serde::Serialize;
+
+use super::{Outcome, device};
+use kernels::{Copy, PerCharacter};
+use scene::{Crowd, Ours};
+
+/// Measures the engine, headless, against a dispatch per character and a bare copy.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Fewer rounds and the smaller cases: seconds instead of minutes.
+    #[arg(long)]
+    quick: bool,
+    /// Write the results as JSON too.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// One contestant: makes frame `i`, submitted but not waited for.
+trait Contestant {
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32);
+    /// Bytes a vertex reads and writes, by the kernel's own layout; palettes and tables are not counted.
+    fn bytes_per_vertex(&self) -> f64;
+}
+
+#[derive(Serialize)]
+struct Report {
+    adapter: String,
+    backend: String,
+    driver: String,
+    version: &'static str,
+    /// What `median_ms` and its neighbours are: wall-clock time of a frame, averaged over a batch of frames in flight.
+    clock: &'static str,
+    cases: Vec<CaseReport>,
+}
+
+#[derive(Serialize)]
+struct CaseReport {
+    name: String,
+    characters: u32,
+    vertices: u64,
+    joints: u32,
+    median_ms: f64,
+    p10_ms: f64,
+    p90_ms: f64,
+    mvertices_per_s: f64,
+    bytes_per_vertex: f64,
+    gbytes_per_s: f64,
+    /// Largest error of the checked vertices, in parts of the character's size.
+    worst_error: f64,
+    /// Median of the other divided by ours: above 1, ours is faster.
+    ratios: std::collections::BTreeMap<&'static str, f64>,
+    others: Vec<Other>,
+}
+
+#[derive(Serialize)]
+struct Other {
+    name: &'static str,
+    median_ms: f64,
+    p10_ms: f64,
+    p90_ms: f64,
+    bytes_per_vertex: f64,
+}
+
+pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
+    let (device, queue, info) = device::open(adapter)?;
+    println!("{} ({}), {}", info.name, info.backend, info.driver_info);
+    println!(
+        "dermis {}; wall-clock time of a frame, posing included; ratios above 1: ours is faster",
+        dermis_version()
+    );
+    println!();
+    println!(
+        "{:<16} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
+        "case", "vertices", "median", "p10", "p90", "Mvertices/s", "B/vertex", "GB/s"
+    );
+    let rounds = if args.quick { 7 } else { 31 };
+    let mut cases = vec![Crowd { name: "crowd-1000", characters: 1000, vertices: 1728, joints: 24 }];
+    if args.quick {
+        cases.push(Crowd { name: "single-100k", characters: 1, vertices: 100_000, joints: 24 });
+    } else {
+        cases.push(Crowd { name: "single-1M", characters: 1, vertices: 1_000_000, joints: 64 });
+        cases.push(Crowd { name: "crowd-100", characters: 100, vertices: 10_000, joints: 64 });
+    }
+    let mut report = Report {
+        adapter: info.name,
+        backend: info.backend.to_string(),
+        driver: info.driver_info,
+        version: dermis_version(),
+        clock: "wall",
+        cases: Vec::new(),
+    };
+    for crowd in cases {
+        let case = measure(&device, &queue, crowd, rounds)?;
+        let ratios: Vec<String> = case.ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
+        println!(
+            "{:<16} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
+            case.name,
+            case.vertices,
+            case.median_ms,
+            case.p10_ms,
+            case.p90_ms,
+            case.mvertices_per_s,
+            case.bytes_per_vertex,
+            case.gbytes_per_s,
+            ratios.join(", ")
+        );
+        report.cases.push(case);
+    }
+    if let Some(path) = args.json {
+        let text = serde_json::to_string_pretty(&report)?;
+        std::fs::write(&path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn dermis_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Checks the answers, then times the contestants in turn: whatever disturbs the machine disturbs them all.
+fn measure(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    crowd: Crowd,
+    rounds: usize,
+) -> Result<CaseReport, Box<dyn std::error::Error>> {
+    let assets = crowd.assets();
+    let mut ours = Ours::new(device, queue, &crowd, &assets)?;
+    ours.frame(device, queue, 0);
+    let worst_error = ours.check(device, queue, &crowd, &assets)?;
+    let mut per_character = PerCharacter::new(device, queue, &crowd, &assets)?;
+    per_character.frame(device, queue, 0);
+    per_character.check(device, queue, &crowd, &assets)?;
+    let mut copy = Copy::new(device, queue, &crowd);
+
+    let mut contestants: [(&'static str, &mut dyn Contestant); 3] =
+        [("dermis", &mut ours), ("per-character", &mut per_character), ("copy", &mut copy)];
+    // Frames in flight per sample: enough that a sample takes 20 ms, so that submitting and waiting do not count.
+    let mut next = 1;
+    let mut batches = [0u32; 3];
+    for (batch, (_, contestant)) in batches.iter_mut().zip(&mut contestants) {
+        let mut once = || sample(device, queue, &mut **contestant, 1, &mut next);
+        once()?;
+        let frame_ms = once()?.min(once()?);
+        *batch = (20.0 / frame_ms.max(0.05)).ceil().clamp(1.0, 400.0) as u32;
+    }
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..rounds {
+        for ((times, (_, contestant)), &batch) in times.iter_mut().zip(&mut contestants).zip(&batches) {
+            times.push(sample(device, queue, &mut **contestant, batch, &mut next)?);
+        }
+    }
+    times.iter_mut().for_each(|t| t.sort_by(f64::total_cmp));
+    let at = |times: &[f64], part: f64| times[((times.len() - 1) as f64 * part).round() as usize];
+    let vertices = u64::from(crowd.characters) * u64::from(crowd.vertices);
+    let median_ms = at(&times[0], 0.5);
+    let bytes_per_vertex = contestants[0].1.bytes_per_vertex();
+    let others: Vec<Other> = contestants[1..]
+        .iter()
+        .zip(&times[1..])
+        .map(|((name, contestant), times)| Other {
+            name,
+            median_ms: at(times, 0.5),
+            p10_ms: at(times, 0.1),
+            p90_ms: at(times, 0.9),
+            bytes_per_vertex: contestant.bytes_per_vertex(),
+        })
+        .collect();
+    Ok(CaseReport {
+        name: crowd.name.into(),
+        characters: crowd.characters,
+        vertices,
+        joints: crowd.joints,
+        median_ms,
+        p10_ms: at(&times[0], 0.1),
+        p90_ms: at(&times[0], 0.9),
+        mvertices_per_s: vertices as f64 / median_ms / 1e3,
+        bytes_per_vertex,
+        gbytes_per_s: vertices as f64 * bytes_per_vertex / median_ms / 1e6,
+        worst_error,
+        ratios: others.iter().map(|o| (o.name, o.median_ms / median_ms)).collect(),
+        others,
+    })
+}
+
+/// Milliseconds a frame takes when `batch` of them are submitted one after the other and then waited for.
+fn sample(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    contestant: &mut dyn Contestant,
+    batch: u32,
+    next: &mut u32,
+) -> Result<f64, Box<dyn std::error::Error>> {
+    let start = Instant::now();
+    for _ in 0..batch {
+        contestant.frame(device, queue, *next);
+        *next += 1;
+    }
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(batch))
+}
