@@ -1,6 +1,6 @@
 //! Influences changed by hand, with undo.
 
-use super::prune::by_joint;
+use super::prune::checked;
 use super::twins::Twins;
 use super::{Influence, Influences, clean};
 use crate::{Error, Result};
@@ -33,7 +33,7 @@ impl Editor {
         if !positions.is_empty() && positions.len() != n {
             return Err(Error::LengthMismatch { what: "the list of positions", found: positions.len(), expected: n });
         }
-        let twins = Twins::find(by_joint(&influences)?, positions);
+        let twins = Twins::find(checked(&influences)?, positions);
         let mut members = vec![Vec::new(); twins.count()];
         (0u32..).zip(&twins.of).for_each(|(v, &g)| members[g as usize].push(v));
         let vertices = (0..n).map(|v| influences.of(v).to_vec()).collect();

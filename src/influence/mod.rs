@@ -106,5 +106,6 @@ impl Influences {
 
 /// The weight in units of 2⁻²⁰: weights that agree in these are a tie.
 pub(crate) fn snap(weight: f32) -> i64 {
-    (f64::from(weight) * f64::from(1 << 20)).round() as i64
+    // Weights are not negative: cutting off after adding a half rounds.
+    (f64::from(weight) * f64::from(1 << 20) + 0.5) as i64
 }

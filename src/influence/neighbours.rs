@@ -5,10 +5,10 @@
 //! they do not depend on any order.
 //!
 //! A search per vertex would cost the square of the size of a region where two joints tie everywhere. Instead:
-//! 1. a short search around each vertex, at most [`NEAR`] groups, settles nearly all;
+//! 1. a short search around each vertex, at most [`Limits::near`] groups, then [`Limits::middle`] while the time allows, settles nearly all;
 //! 2. what is left takes one search per pair of joints, from all groups where the two differ at once. It hands each vertex
 //!    the set of the nearest such groups, which is what its first ring that can decide is made of;
-//! 3. where that ring cancels out, a longer search of at most [`FAR`] groups looks at the rings behind it.
+//! 3. where that ring cancels out, a longer search of at most [`Limits::far`] groups looks at the rings behind it.
 //!
 //! All three compute the same sums; the rule gives up (and the next one decides) only where step 3 does, or where the sets
 //! of step 2 would pass [`SET_BUDGET`].
@@ -21,21 +21,37 @@ use super::edges::Edges;
 use super::ties::Tie;
 use super::{Influences, snap};
 
-/// Groups the first search of a vertex may visit: rings 1 to 4 of a regular mesh.
-const NEAR: usize = 64;
-/// Groups the last search of a vertex may visit.
-const FAR: usize = 16_384;
 /// Elements the sets of one layer of a pair's search may hold.
 const SET_BUDGET: usize = 32 << 20;
 /// From this many ties on it pays to find uniform regions first.
 const MANY: usize = 4096;
 const NONE: u32 = u32::MAX;
+const CLAIMED: u32 = u32::MAX - 1;
+const SOURCE: u32 = u32::MAX - 2;
+
+/// How far searches go.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Groups the first search of a vertex may visit.
+    near: usize,
+    /// Groups the second search of a vertex may visit.
+    middle: usize,
+    /// Groups that all second searches together may visit; the search per pair does what is left. Which of the two settles a
+    /// tie makes no difference to how.
+    budget: usize,
+    /// Groups the last search of a vertex may visit.
+    far: usize,
+}
+
+/// The first number is rings 1 to 4 of a regular mesh.
+const LIMITS: Limits = Limits { near: 64, middle: 1024, budget: 40_000_000, far: 16_384 };
 
 /// Weights over the surface.
 pub(super) struct Field<'a> {
     influences: &'a Influences,
     edges: &'a Edges,
     by_joint: OnceCell<ByJoint>,
+    limits: Limits,
 }
 
 /// For each joint, the groups it pulls and how strongly (a CSR list).
@@ -57,7 +73,7 @@ struct Open {
 impl<'a> Field<'a> {
     /// `influences`: one list per group of twins.
     pub fn new(influences: &'a Influences, edges: &'a Edges) -> Self {
-        Self { influences, edges, by_joint: OnceCell::new() }
+        Self { influences, edges, by_joint: OnceCell::new(), limits: LIMITS }
     }
 
     /// Reorders each tie's joints, heavier around the vertex first, as far as its cut needs; joints that nothing tells apart
@@ -74,16 +90,32 @@ impl<'a> Field<'a> {
                 continue;
             }
             let whole = 0..tie.len as usize;
-            let near = if depth > 3 { Outcome::Stopped(whole) } else { rings.refine(tie, whole, joints, NEAR) };
+            let near =
+                if depth > 3 { Outcome::Stopped(whole) } else { rings.refine(tie, whole, joints, self.limits.near) };
             match near {
+                Outcome::Settled => told[i] = true,
+                Outcome::Stopped(window) => open.push((i, window)),
+                Outcome::Exhausted => {}
+            }
+        }
+        rings.visited = 0;
+        let mut left = Vec::new();
+        for (i, window) in open {
+            let deep = depth.get(ties[i].group as usize).is_some_and(|&d| d > 16);
+            let middle = match deep || rings.visited > self.limits.budget {
+                true => Outcome::Stopped(window),
+                false => rings.refine(&ties[i], window, joints, self.limits.middle),
+            };
+            match middle {
                 Outcome::Settled => told[i] = true,
                 Outcome::Stopped(window) => {
                     let pairs = window.len() * (window.len() - 1) / 2;
-                    open.push(Open { tie: i, window, signs: vec![0; pairs], cancelled: false });
+                    left.push(Open { tie: i, window, signs: vec![0; pairs], cancelled: false });
                 }
                 Outcome::Exhausted => {}
             }
         }
+        let mut open = left;
         if !open.is_empty() {
             self.search_pairs(ties, joints, &mut open);
         }
@@ -92,7 +124,7 @@ impl<'a> Field<'a> {
             let before = joints[tie.range()].to_vec();
             let mut window = o.window.clone();
             if o.cancelled {
-                match rings.refine(tie, window.clone(), joints, FAR) {
+                match rings.refine(tie, window.clone(), joints, self.limits.far) {
                     Outcome::Settled => {
                         told[o.tie] = true;
                         continue;
@@ -233,13 +265,15 @@ struct Rings<'a> {
     field: &'a Field<'a>,
     seen: Vec<u32>,
     stamp: u32,
+    /// Groups seen by all searches.
+    visited: usize,
     /// Place of a joint among those compared, by joint.
     place: HashMap<u32, usize>,
 }
 
 impl<'a> Rings<'a> {
     fn new(field: &'a Field<'a>) -> Self {
-        Self { field, seen: vec![0; field.influences.vertex_count()], stamp: 0, place: HashMap::new() }
+        Self { field, seen: vec![0; field.influences.vertex_count()], stamp: 0, visited: 0, place: HashMap::new() }
     }
 
     /// Orders the joints of `window` by ring after ring until the tie's cut is settled or `limit` groups were seen.
@@ -258,6 +292,7 @@ impl<'a> Rings<'a> {
                 if std::mem::replace(&mut self.seen[h as usize], self.stamp) != self.stamp {
                     next.push(h);
                     visited += 1;
+                    self.visited += 1;
                     if visited > limit {
                         return Outcome::Stopped(window);
                     }
@@ -363,12 +398,8 @@ impl<'a> PairSearch<'a> {
         sources.retain(|&g| self.difference[g as usize] != 0);
         sources.sort_unstable();
         sources.dedup();
-        // Layer 0: each source is its own set. Marked in `set`, but never asked for: the two differ there.
-        let own = |g: u32, d: &[i64]| NearestSet { groups: Rc::from([g]), sum: d[g as usize] };
-        for &g in &sources {
-            self.set[g as usize] = self.sets.len() as u32;
-            self.sets.push(own(g, &self.difference));
-        }
+        // Layer 0: each source is its own set; none is kept, because none is asked for: the two differ there.
+        sources.iter().for_each(|&g| self.set[g as usize] = SOURCE);
         let mut layer = sources;
         let mut first_set = 0;
         let mut parents: Vec<u32> = Vec::new();
@@ -379,13 +410,21 @@ impl<'a> PairSearch<'a> {
                 for &h in self.field.edges.of(g) {
                     if self.set[h as usize] == NONE {
                         // Claimed for the next layer; its set follows below.
-                        self.set[h as usize] = NONE - 1;
+                        self.set[h as usize] = CLAIMED;
                         next.push(h);
                     }
                 }
             }
             let mut size = 0;
             for &h in &next {
+                if first_set == last_set {
+                    let near = self.field.edges.of(h).iter().copied().filter(|&g| self.set[g as usize] == SOURCE);
+                    let groups: Rc<[u32]> = near.collect();
+                    let sum = groups.iter().map(|&g| self.difference[g as usize]).sum();
+                    size += groups.len();
+                    self.sets.push(NearestSet { groups, sum });
+                    continue;
+                }
                 parents.clear();
                 let of_layer = |s: &u32| (first_set..last_set).contains(&(*s as usize));
                 parents.extend(self.field.edges.of(h).iter().map(|&g| self.set[g as usize]).filter(of_layer));
@@ -427,5 +466,66 @@ impl<'a> PairSearch<'a> {
         groups.dedup();
         let sum = groups.iter().map(|&g| self.difference[g as usize]).sum();
         NearestSet { groups: groups.into(), sum }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::influence::Influence;
+    use crate::influence::test_random::Pcg32;
+
+    /// A grid in which joints 1, 2 and 5 tie nearly everywhere.
+    fn grid(random: &mut Pcg32, side: usize, odd: u32) -> (Influences, Edges, Vec<Tie>, Vec<u32>) {
+        let mut indices = Vec::new();
+        for y in 0..side - 1 {
+            for x in 0..side - 1 {
+                let i = (y * side + x) as u32;
+                let (r, up) = (i + 1, i + side as u32);
+                indices.extend([i, r, up, r, up + 1, up]);
+            }
+        }
+        let flat = [(1, 0.25f32), (2, 0.25), (5, 0.25), (9, 0.25)].map(|(joint, weight)| Influence { joint, weight });
+        let mut lists = vec![flat.to_vec(); side * side];
+        for _ in 0..odd {
+            let joint = [1, 2, 5][random.below(3) as usize];
+            lists[random.below((side * side) as u32) as usize] = vec![Influence { joint, weight: 1.0 }];
+        }
+        let of: Vec<u32> = (0..(side * side) as u32).collect();
+        let (mut ties, mut joints) = (Vec::new(), Vec::new());
+        for g in (0..side * side).filter(|&g| lists[g].len() == 4) {
+            ties.push(Tie { group: g as u32, start: joints.len() as u32, len: 3, keep: 1 + random.below(2) });
+            joints.extend([1, 2, 5]);
+        }
+        let influences = Influences::from_vertices(lists.iter().map(Vec::as_slice));
+        (influences, Edges::new(&indices, &of, side * side), ties, joints)
+    }
+
+    #[test]
+    fn every_route_gives_the_same_answer() {
+        let mut random = Pcg32::new(41);
+        for odd in [0, 1, 2, 3, 5, 9, 40] {
+            let (influences, edges, ties, joints) = grid(&mut random, 33, odd);
+            let run = |limits: Limits| {
+                let mut joints = joints.clone();
+                let field = Field { limits, ..Field::new(&influences, &edges) };
+                let told = field.order(&ties, &mut joints);
+                let kept: Vec<Vec<u32>> = ties
+                    .iter()
+                    .map(|t| {
+                        let mut kept = joints[t.range()][..t.keep as usize].to_vec();
+                        kept.sort_unstable();
+                        kept
+                    })
+                    .collect();
+                (told, kept)
+            };
+            let all = 1 << 20;
+            let local = run(Limits { near: all, middle: all, budget: all, far: all });
+            let pairs = run(Limits { near: 1, middle: 0, budget: 0, far: all });
+            assert_eq!(local.0, pairs.0, "{odd}");
+            assert_eq!(local.1, pairs.1, "{odd}");
+            assert_eq!(run(LIMITS), local, "{odd}");
+        }
     }
 }

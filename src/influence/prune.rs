@@ -143,7 +143,7 @@ pub fn prune(influences: &Influences, options: &PruneOptions, context: &PruneCon
     if !(1..=8).contains(&max) {
         return Err(Error::InvalidParameter { what: "the influence limit", value: max.to_string(), expected: "1…8" });
     }
-    let twins = Twins::find(by_joint(influences)?, context.check(influences.vertex_count())?);
+    let twins = Twins::find(checked(influences)?, context.check(influences.vertex_count())?);
     let rules = Rules::new(options.ties, context);
     let members = twins.member_counts();
     let mut report = PruneReport { twins: twins.twinned, colocated: twins.colocated, ..Default::default() };
@@ -154,7 +154,8 @@ pub fn prune(influences: &Influences, options: &PruneOptions, context: &PruneCon
     let mut sorted = twins.influences.clone();
     for g in 0..twins.count() {
         let slots = sorted.of_mut(g);
-        slots.sort_unstable_by(|a, b| snap(b.weight).cmp(&snap(a.weight)).then(a.joint.cmp(&b.joint)));
+        // Heaviest first, equal ones by joint: both in one number.
+        slots.sort_unstable_by_key(|s| ((1 << 31) - snap(s.weight).min(1 << 31) as u64) << 32 | u64::from(s.joint));
         if slots.len() <= max {
             continue;
         }
@@ -235,12 +236,11 @@ fn hand_over(slots: &[Influence], keep: usize, rule: Redistribute, out: &mut Vec
     gone as f32
 }
 
-/// Each vertex's influences by joint.
-pub(super) fn by_joint(influences: &Influences) -> Result<Influences> {
+/// A copy of clean influences.
+pub(super) fn checked(influences: &Influences) -> Result<Influences> {
     influences.validate()?;
-    let mut out = influences.clone();
-    for vertex in 0..out.vertex_count() {
-        let slots = out.of_mut(vertex);
+    for vertex in 0..influences.vertex_count() {
+        let slots = influences.of(vertex);
         let bad = |i: &&Influence| !i.weight.is_finite() || i.weight < 0.0;
         let none = slots.first().filter(|_| slots.iter().all(|i| i.weight == 0.0));
         if let Some(i) = slots.iter().find(bad).or(none) {
@@ -249,9 +249,8 @@ pub(super) fn by_joint(influences: &Influences) -> Result<Influences> {
         if slots.is_empty() {
             return Err(Error::InvalidWeight { vertex, joint: 0, weight: 0.0 });
         }
-        slots.sort_unstable_by(|a, b| a.joint.cmp(&b.joint).then(b.weight.total_cmp(&a.weight)));
     }
-    Ok(out)
+    Ok(influences.clone())
 }
 
 fn histogram(influences: &Influences) -> Vec<usize> {

@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 use super::neighbours::Field;
-use super::prune::by_joint;
+use super::prune::checked;
 use super::ties::{Rules, Tie, settle};
 use super::twins::Twins;
 use super::{Influences, PruneContext, Pruned, Ties};
@@ -62,7 +62,13 @@ impl Quantised {
 /// [`Error::InvalidParameter`] for a total outside 1…65535; [`Error::InvalidWeight`] for weights that are not clean;
 /// [`Error::LengthMismatch`] and [`Error::OutOfRange`] for a context that does not fit.
 pub fn quantise(influences: &Influences, total: u32, ties: Ties, context: &PruneContext<'_>) -> Result<Quantised> {
-    let twins = Twins::find(by_joint(influences)?, context.check(influences.vertex_count())?);
+    let mut influences = checked(influences)?;
+    // Sums in one order, whatever the order of the slots.
+    for v in 0..influences.vertex_count() {
+        influences.of_mut(v).sort_unstable_by(|a, b| a.joint.cmp(&b.joint).then(b.weight.total_cmp(&a.weight)));
+    }
+    let positions = context.check(influences.vertex_count())?;
+    let twins = Twins::find(influences, positions);
     quantise_twins(&twins, total, ties, context)
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Twins {
     pub of: Vec<u32>,
     /// First vertex of each group.
     pub first: Vec<u32>,
-    /// Influences of each group, by joint: the mean of its members'.
+    /// Influences of each group: the mean of its members'; in no particular order.
     pub influences: Influences,
     /// Vertices that have a twin.
     pub twinned: usize,
@@ -32,19 +32,24 @@ pub(super) struct Twins {
 }
 
 impl Twins {
-    /// `by_joint`: clean influences, each vertex's sorted by joint. Without positions nobody has a twin.
-    pub fn find(by_joint: Influences, positions: &[[f32; 3]]) -> Self {
-        let n = by_joint.vertex_count();
+    /// Clean influences; without positions nobody has a twin.
+    pub fn find(mut given: Influences, positions: &[[f32; 3]]) -> Self {
+        let n = given.vertex_count();
         let sites = if positions.is_empty() { Vec::new() } else { shared_sites(positions) };
+        // Only where lists are compared must they have one order.
+        for &v in sites.iter().flatten() {
+            let order = |a: &Influence, b: &Influence| a.joint.cmp(&b.joint).then(b.weight.total_cmp(&a.weight));
+            given.of_mut(v as usize).sort_unstable_by(order);
+        }
         if sites.is_empty() {
             let first: Vec<u32> = (0..n as u32).collect();
-            return Self { of: first.clone(), first, influences: by_joint, twinned: 0, colocated: 0 };
+            return Self { of: first.clone(), first, influences: given, twinned: 0, colocated: 0 };
         }
         // The first vertex of each vertex's group.
         let mut leader: Vec<u32> = (0..n as u32).collect();
         let (mut twinned, mut colocated) = (0, 0);
         for members in &sites {
-            let leaders = split(members, &by_joint, &mut leader);
+            let leaders = split(members, &given, &mut leader);
             colocated += if leaders > 1 { members.len() } else { 0 };
         }
         let mut of = vec![0; n];
@@ -63,11 +68,11 @@ impl Twins {
         }
         joined.retain(|_, members| members.len() > 1);
         twinned += joined.values().map(Vec::len).sum::<usize>();
-        let mut influences = Influences { offsets: vec![0], entries: Vec::with_capacity(by_joint.entries.len()) };
+        let mut influences = Influences { offsets: vec![0], entries: Vec::with_capacity(given.entries.len()) };
         for (group, &v) in first.iter().enumerate() {
             match joined.get(&(group as u32)) {
-                Some(members) => mean(members, &by_joint, &mut influences.entries),
-                None => influences.entries.extend_from_slice(by_joint.of(v as usize)),
+                Some(members) => mean(members, &given, &mut influences.entries),
+                None => influences.entries.extend_from_slice(given.of(v as usize)),
             }
             influences.offsets.push(influences.entries.len() as u32);
         }
