@@ -149,12 +149,7 @@ fn open_space(args: &Args, character: &Character) -> Result<PoseSpace, Box<dyn s
         return Ok(PoseSpace::new(&character.rig, built_in.descriptor(&character.rig, &hands, &sides)?)?);
     }
     let path = Path::new(&args.space);
-    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => {
-            format!("{}: {e} (built-in spaces are triangle, square and tetrahedron)", path.display())
-        }
-        _ => format!("{}: {e}", path.display()),
-    })?;
+    let bytes = read(path)?;
     let name = path.file_name().map_or_else(|| args.space.clone(), |n| n.to_string_lossy().into_owned());
     let file = PoseSpaceFile::parse(&name, &bytes)?;
     let sides: Option<Vec<Side>> = match (choice, &hands) {
@@ -163,6 +158,23 @@ fn open_space(args: &Args, character: &Character) -> Result<PoseSpace, Box<dyn s
         (Some(_), Err(_)) => return Err(hands.err().map_or_else(|| "no hands".into(), Into::into)),
     };
     Ok(file.space(character, hands.as_ref().ok(), sides.as_deref())?)
+}
+
+/// Largest pose space file, bytes.
+const LARGEST: u64 = 16 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let fail = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{}: {e} (built-in spaces are triangle, square and tetrahedron)", path.display())
+        }
+        _ => format!("{}: {e}", path.display()),
+    };
+    let about = std::fs::metadata(path).map_err(fail)?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(format!("{}: is not a file of at most {} MiB", path.display(), LARGEST >> 20));
+    }
+    std::fs::read(path).map_err(fail)
 }
 
 /// Where the default camera stands: in front of the character, far away.
