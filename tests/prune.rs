@@ -24,6 +24,9 @@ impl Pcg32 {
     }
 }
 
+/// Joints and weights of every vertex.
+type Painted = Vec<Vec<(u32, f32)>>;
+
 fn list(vertices: &[Vec<(u32, f32)>]) -> Influences {
     let v: Vec<Vec<Influence>> =
         vertices.iter().map(|v| v.iter().map(|&(joint, weight)| Influence { joint, weight }).collect()).collect();
@@ -318,7 +321,7 @@ fn seams_do_not_stop_the_neighbour_rule() {
 }
 
 /// A symmetric grid under joints 0 centre, 1/2 and 3/4 left/right pairs, 5 centre; weights in tenths.
-fn symmetric(random: &mut Pcg32, w: usize, h: usize) -> (Vec<Vec<(u32, f32)>>, Vec<[f32; 3]>, Symmetry) {
+fn symmetric(random: &mut Pcg32, w: usize, h: usize) -> (Painted, Vec<[f32; 3]>, Symmetry) {
     let mate = |j: u32| [0, 2, 1, 4, 3, 5][j as usize];
     let mut vertices = vec![Vec::new(); w * h];
     for y in 0..h {

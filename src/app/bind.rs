@@ -52,7 +52,7 @@ pub struct Args {
     /// heat: the larger, the narrower the bands in which weights change [default: 4].
     #[arg(long, value_name = "C")]
     heat: Option<f32>,
-    /// heat: how much limbs are kept from pulling at each other; 1: not at all [default: 2].
+    /// heat: how much limbs are kept from pulling at each other; 1: not at all [default: 3].
     #[arg(long, value_name = "S")]
     separation: Option<f32>,
     /// Overwrite the input.

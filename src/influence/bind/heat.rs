@@ -25,7 +25,7 @@ pub struct HeatOptions {
     /// than both to what artists painted on the models it was tried with.
     pub heat: f32,
     /// How much limbs are kept from pulling at each other (fingers at the web between them): the weights of a limb are
-    /// multiplied by (its sum / the sum of an unrelated, heavier limb)^(separation − 1). ≥ 1; 1: not at all. Default 2.
+    /// multiplied by (its sum / the sum of an unrelated, heavier limb)^(separation − 1). ≥ 1; 1: not at all. Default 3.
     pub separation: f32,
     /// Weights up to this fade out: 0 below half of it. 0…0.5, default 0.05.
     pub threshold: f32,
@@ -33,7 +33,7 @@ pub struct HeatOptions {
 
 impl Default for HeatOptions {
     fn default() -> Self {
-        Self { heat: 4.0, separation: 2.0, threshold: THRESHOLD }
+        Self { heat: 4.0, separation: 3.0, threshold: THRESHOLD }
     }
 }
 

@@ -67,7 +67,7 @@ impl Surface {
                 let (x, y) = (find(&mut root, x), find(&mut root, y));
                 root[x.max(y) as usize] = x.min(y);
             }
-            if !(area > 0.0) {
+            if area == 0.0 || area.is_nan() {
                 degenerate += 1;
                 continue;
             }

@@ -193,6 +193,7 @@ fn nearest_joints(p: DVec3, segments: &[Segment], out: &mut Vec<(f64, u32, DVec3
 }
 
 /// Diagonal of the bounding box of some points.
+#[cfg(feature = "bind")]
 fn diagonal(points: &[DVec3]) -> f64 {
     let corner = |f: fn(DVec3, DVec3) -> DVec3| points.iter().copied().reduce(f).unwrap_or_default();
     (corner(DVec3::max) - corner(DVec3::min)).length()

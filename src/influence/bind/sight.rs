@@ -66,7 +66,7 @@ impl Sight {
     pub fn sees(&self, place: u32, from: DVec3, to: DVec3) -> bool {
         let way = to - from;
         let (length, Some(tree)) = (way.length(), &self.tree) else { return true };
-        if !(length > 0.0) {
+        if length == 0.0 {
             return true;
         }
         let way = way / length;
