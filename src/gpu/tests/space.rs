@@ -363,3 +363,32 @@ fn every_mutant_is_caught() {
     }
     assert!(missed.is_empty(), "not caught: {missed:#?}");
 }
+
+#[test]
+fn constants_are_the_shader_s() {
+    use crate::pose::flatten::{FACET_WORDS, SPACE_NODE_WORDS};
+    for (name, value) in [("FACET_WORDS", FACET_WORDS), ("SPACE_NODE_WORDS", SPACE_NODE_WORDS)] {
+        assert!(SOURCE.contains(&format!("const {name}: u32 = {value}u;")), "{name}");
+    }
+}
+
+#[test]
+fn a_settled_character_costs_nothing() {
+    let (device, queue) = device();
+    let mut random = Random::new(9);
+    let case = case(25, 0, false, &mut random);
+    let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
+    let rig = skinner.add_rig(&RigDescriptor { rig: &case.rig, skins: &case.skins, clips: &[] }).unwrap();
+    let space = skinner.add_space(rig, &case.space).unwrap();
+    let character = skinner.spawn(rig, &[]).unwrap();
+    let mut state = SpaceState::new(&case.space);
+    state.select(&case.space, 1, 1, Fade { now: 5.0, seconds: 1.0 }).unwrap();
+    skinner.drive(character, Drive::Space { space, state: &state }).unwrap();
+    let mut pending = Vec::new();
+    for seconds in [4.0, 5.5, 6.5, 7.0, 8.0] {
+        frame(&device, &queue, &mut skinner, seconds);
+        pending.push(skinner.slots[0].character.as_ref().unwrap().pending);
+    }
+    // Posed while the change lasts and once after it, then left alone.
+    assert_eq!(pending, [true, true, true, false, false]);
+}
