@@ -164,8 +164,7 @@ fn corners_equal_their_samples_and_two_poses_slerp() {
     }
     // Two samples 150 degrees apart: a quarter of the way is 37.5 degrees, within the Karcher step's error.
     let rig = chain(1);
-    let two =
-        vec![with_rotations(&rig, &[turn([0., 0., 1.], 0.0)]), with_rotations(&rig, &[turn([0., 0., 1.], 150.0)])];
+    let two = [0.0, 150.0].map(|a| with_rotations(&rig, &[turn([0., 0., 1.], a)]));
     let samples = vec![two[0].clone(), two[1].clone(), two[0].clone()];
     let space = PoseSpace::new(&rig, descriptor(samples, &TRIANGLE, 2)).unwrap();
     let got = space.evaluate_at([0.25, 0.0, 0.0]).unwrap();

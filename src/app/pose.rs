@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use dermis::Character;
+use dermis::io::FileEdit;
 use dermis::pose::{
     Blended, BuiltIn, Channels, Fade, GroupMode, HandChoice, Hands, Outside, PoseSpace, PoseSpaceFile, Side, SpaceState,
 };
 use serde_json::{Value, json};
 
+use super::render::Shot;
+use super::view::camera::Orbit;
 use super::{Outcome, model, output};
 
 /// Blends the poses of a pose space at a point.
@@ -36,9 +39,9 @@ pub struct Args {
     /// the joints' limits. Without it: what the file says, else clamp.
     #[arg(long, value_enum)]
     outside: Option<OutsideArg>,
-    /// Where to write: .json (weights and joints) or .glb (the model in this pose, still skinned). Without it: JSON on
-    /// the standard output.
-    #[arg(short, long, value_name = "OUT.json|OUT.glb")]
+    /// Where to write: .json (weights and joints), .glb (the model in this pose, still skinned, and a clip of one key) or
+    /// .png (a picture). Without it: JSON on the standard output.
+    #[arg(short, long, value_name = "OUT.json|.glb|.png")]
     output: Option<PathBuf>,
     /// Overwrite the model itself.
     #[arg(long)]
@@ -63,7 +66,7 @@ enum OutsideArg {
     Extrapolate,
 }
 
-pub fn run(args: Args, _adapter: Option<&str>) -> Outcome {
+pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     let kind = args.output.as_deref().map(kind).transpose()?;
     if let Some(out) = &args.output {
         let space = Path::new(&args.space);
@@ -87,6 +90,23 @@ pub fn run(args: Args, _adapter: Option<&str>) -> Outcome {
             let text = text()?;
             output::write(out, |to| Ok(to.write_all(text.as_bytes())?))?;
         }
+        (Some(out), Some(Kind::Glb)) => {
+            let mut edit = FileEdit::open(&args.model)?;
+            edit.set_pose(&character.rig, &blended.pose, "pose")?;
+            for warning in edit.warnings() {
+                eprintln!("warning: {warning}");
+            }
+            let bytes = edit.to_glb()?;
+            output::write(out, |to| Ok(to.write_all(&bytes)?))?;
+        }
+        (Some(out), Some(Kind::Png)) => {
+            let focus = focus(&character, &space, &blended)?;
+            let orbit = Orbit { yaw: 30_f32.to_radians(), pitch: 12_f32.to_radians(), ..Orbit::default() };
+            let pose = Some(blended.pose.clone());
+            let shot = Shot { clip: None, pose, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };
+            let (picture, _) = shot.take(character, adapter)?;
+            picture.save(out)?;
+        }
         _ => print!("{}", text()?),
     }
     let cut = blended.clamped.iter().filter(|c| **c).count();
@@ -99,12 +119,16 @@ pub fn run(args: Args, _adapter: Option<&str>) -> Outcome {
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Json,
+    Glb,
+    Png,
 }
 
 fn kind(path: &Path) -> Result<Kind, String> {
     match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("json") => Ok(Kind::Json),
-        _ => Err(format!("{}: the name must end in .json or .glb", path.display())),
+        Some("glb") => Ok(Kind::Glb),
+        Some("png") => Ok(Kind::Png),
+        _ => Err(format!("{}: the name must end in .json, .glb or .png", path.display())),
     }
 }
 
@@ -125,12 +149,7 @@ fn open_space(args: &Args, character: &Character) -> Result<PoseSpace, Box<dyn s
         return Ok(PoseSpace::new(&character.rig, built_in.descriptor(&character.rig, &hands, &sides)?)?);
     }
     let path = Path::new(&args.space);
-    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => {
-            format!("{}: {e} (built-in spaces are triangle, square and tetrahedron)", path.display())
-        }
-        _ => format!("{}: {e}", path.display()),
-    })?;
+    let bytes = read(path)?;
     let name = path.file_name().map_or_else(|| args.space.clone(), |n| n.to_string_lossy().into_owned());
     let file = PoseSpaceFile::parse(&name, &bytes)?;
     let sides: Option<Vec<Side>> = match (choice, &hands) {
@@ -139,6 +158,23 @@ fn open_space(args: &Args, character: &Character) -> Result<PoseSpace, Box<dyn s
         (Some(_), Err(_)) => return Err(hands.err().map_or_else(|| "no hands".into(), Into::into)),
     };
     Ok(file.space(character, hands.as_ref().ok(), sides.as_deref())?)
+}
+
+/// Largest pose space file, bytes.
+const LARGEST: u64 = 16 << 20;
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let fail = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{}: {e} (built-in spaces are triangle, square and tetrahedron)", path.display())
+        }
+        _ => format!("{}: {e}", path.display()),
+    };
+    let about = std::fs::metadata(path).map_err(fail)?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(format!("{}: is not a file of at most {} MiB", path.display(), LARGEST >> 20));
+    }
+    std::fs::read(path).map_err(fail)
 }
 
 /// Where the default camera stands: in front of the character, far away.
@@ -173,6 +209,28 @@ fn state(args: &Args, space: &PoseSpace) -> Result<SpaceState, Box<dyn std::erro
         state.set_group(space, group, Channels::ALL, &mode, Fade::default())?;
     }
     Ok(state)
+}
+
+/// Corners of a box around the joints that the space moves, for a picture of them.
+fn focus(character: &Character, space: &PoseSpace, blended: &Blended) -> dermis::Result<Vec<[f32; 3]>> {
+    let samples = space.samples();
+    let moves = |n: usize| samples.iter().any(|s| s.pose.joints[n] != samples[0].pose.joints[n]);
+    let worlds = dermis::pose::joint_worlds(&character.rig, &blended.pose)?;
+    let mut low = [f32::INFINITY; 3];
+    let mut high = [f32::NEG_INFINITY; 3];
+    for (n, world) in worlds.iter().enumerate().filter(|(n, _)| moves(*n)) {
+        for node in [Some(n), character.rig.nodes[n].parent].into_iter().flatten() {
+            let p = if node == n { *world } else { worlds[node] }.rows.map(|r| r[3]);
+            low = std::array::from_fn(|a| low[a].min(p[a]));
+            high = std::array::from_fn(|a| high[a].max(p[a]));
+        }
+    }
+    if low[0] > high[0] {
+        return Ok(Vec::new());
+    }
+    let margin = 0.15 * (0..3).map(|a| high[a] - low[a]).fold(0.0, f32::max);
+    let corner = |i: usize| std::array::from_fn(|a| if i >> a & 1 == 0 { low[a] - margin } else { high[a] + margin });
+    Ok((0..8).map(corner).collect())
 }
 
 /// Two or three numbers with commas between them.

@@ -71,7 +71,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     }
     let time = clip.map_or(0.0, |clip| args.time.clamp(0.0, character.clips[clip].duration.max(0.0)));
     let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
-    let shot = Shot { clip, time, size: args.size, grid: !args.no_grid, orbit };
+    let shot = Shot { clip, pose: None, focus: Vec::new(), time, size: args.size, grid: !args.no_grid, orbit };
     let name = character.name.clone();
     let (picture, adapter) = shot.take(character, adapter)?;
     picture.save(&args.output)?;
@@ -83,6 +83,10 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
 /// One picture of a character, framed from where `orbit` stands.
 pub struct Shot {
     pub clip: Option<usize>,
+    /// Instead of a clip.
+    pub pose: Option<dermis::pose::Pose>,
+    /// What the picture must show; empty: all of the character.
+    pub focus: Vec<[f32; 3]>,
     pub time: f32,
     pub size: [u32; 2],
     pub grid: bool,
@@ -106,6 +110,9 @@ impl Shot {
         let renderer = Renderer::new(&gpu.device, &RendererDescriptor::default())?;
         let mut stage = Stage::new(&gpu, &renderer, character)?;
         stage.play(self.clip, false)?;
+        if let Some(pose) = &self.pose {
+            stage.hold(pose)?;
+        }
         stage.prepare(&gpu, f64::from(self.time));
         let points = stage.measure(&gpu)?;
         if points.is_empty() {
@@ -114,7 +121,8 @@ impl Shot {
         let aspect = self.size[0] as f32 / self.size[1] as f32;
         let mut orbit = self.orbit;
         orbit.pitch = orbit.pitch.clamp(-1.55, 1.55);
-        orbit.frame(&points, aspect, Vec2::ONE);
+        let shown = if self.focus.is_empty() { &points } else { &self.focus };
+        orbit.frame(shown, aspect, Vec2::ONE);
         let camera = orbit.camera(aspect, Vec2::ZERO);
         let picture = picture::take(&gpu, &renderer, &mut stage, &camera, self.size, self.grid)?;
         Ok((picture, gpu.info.name))

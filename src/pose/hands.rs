@@ -210,8 +210,11 @@ pub(super) fn rest_worlds(rig: &Rig) -> Result<Vec<Affine64>> {
 
 /// Every node's words, side and place in a finger.
 struct Names {
-    of: Vec<(Option<Side>, Option<(Finger, Rank)>, bool)>,
+    of: Vec<Read>,
 }
+
+/// Side, place in a finger, and whether it is the joint the fingers hang on.
+type Read = (Option<Side>, Option<(Finger, Rank)>, bool);
 
 /// A hand before it is measured: nodes only.
 struct Found {
@@ -229,7 +232,7 @@ struct FoundFinger {
 
 impl Names {
     fn new(rig: &Rig, humanoid: &[(String, usize)]) -> Self {
-        let mut of: Vec<(Option<Side>, Option<(Finger, Rank)>, bool)> = Vec::with_capacity(rig.nodes.len());
+        let mut of: Vec<Read> = Vec::with_capacity(rig.nodes.len());
         for (i, node) in rig.nodes.iter().enumerate() {
             let name = humanoid.iter().find(|h| h.1 == i).map_or(node.name.as_str(), |h| h.0.as_str());
             let w = names::words(name);

@@ -42,7 +42,8 @@ impl Limit {
     pub fn validate(&self) -> Result<()> {
         for (what, range) in [("twist", self.twist), ("swing_y", self.swing_y), ("swing_z", self.swing_z)] {
             // A little over π: 180 degrees do not survive f32 exactly.
-            let ok = range.iter().all(|x| x.is_finite() && x.abs() <= 3.141_6) && range[0] <= range[1];
+            let ok = range.iter().all(|x| x.is_finite() && x.abs() <= 1.000_01 * std::f32::consts::PI)
+                && range[0] <= range[1];
             if !ok {
                 let [a, b] = range.map(f32::to_degrees);
                 let expected = "[least, most] degrees, in order, within -180 and 180";

@@ -7,7 +7,7 @@ mod evaluate;
 #[cfg(feature = "json")]
 mod file;
 mod fingers;
-mod flatten;
+pub(crate) mod flatten;
 mod follow;
 pub(crate) mod groups;
 mod hands;

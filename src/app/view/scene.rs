@@ -52,6 +52,11 @@ impl Stage {
         }
     }
 
+    /// Shows a pose.
+    pub fn hold(&mut self, pose: &Pose) -> Result<()> {
+        self.skinner.drive(self.id, Drive::Local(pose))
+    }
+
     fn reset_morphs(&mut self, part: usize) -> Result<()> {
         let weights = &self.character.parts[part].morph_weights;
         if weights.is_empty() {

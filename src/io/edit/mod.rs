@@ -2,6 +2,7 @@
 
 mod buffers;
 mod influences;
+mod pose;
 mod skeleton;
 mod tidy;
 
