@@ -9,6 +9,7 @@ mod edit;
 mod measure;
 mod neighbours;
 mod pack;
+mod pair_search;
 mod prune;
 mod quantise;
 mod report;
