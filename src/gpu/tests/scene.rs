@@ -122,7 +122,8 @@ impl Scene {
             let skin = SkinPipelines::with_source(device, source);
             Arc::new(Pipelines { skin, pose: PosePipeline::new(device) })
         });
-        let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines }).unwrap();
+        let mut skinner =
+            Skinner::new(device, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() }).unwrap();
         let characters = self.spawn(&mut skinner, queue);
         frame(device, queue, &mut skinner, 0.0);
         let read = |&c| read_vertices(device, queue, &skinner.vertices(c, 0).unwrap()).unwrap();

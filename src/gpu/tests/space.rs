@@ -176,7 +176,11 @@ fn state(space: &PoseSpace, i: usize, now: f64, random: &mut Random) -> SpaceSta
 /// Worst difference of the palettes of 37 characters, in units of 2e-6 · max(1, depth/200) of the largest entry.
 fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
     let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)) }).unwrap();
+    let mut skinner = Skinner::new(
+        device,
+        &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)), ..SkinnerDescriptor::default() },
+    )
+    .unwrap();
     skinner.frame.largest_grid = 5;
     let ids: Vec<_> = cases
         .iter()
