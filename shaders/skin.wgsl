@@ -1,6 +1,6 @@
-// Linear blend skinning of every dirty instance in one dispatch. A workgroup takes 64 vertices of one mesh and a chunk of
+// Skinning of every dirty instance in one dispatch. A workgroup takes 64 vertices of one mesh and a chunk of
 // that mesh's instances: a thread reads its rest vertex and its influences once and writes it for each instance.
-// Needs the functions of frame.wgsl.
+// Needs the functions of frame.wgsl and bounds.wgsl.
 
 // Influences kept per vertex: 1, 2, 4 or 8.
 override WIDTH: u32 = 4u;
@@ -10,6 +10,10 @@ override JOINT_BITS: u32 = 8u;
 override FINE: bool = false;
 // The mesh has morph targets.
 override MORPHS: bool = false;
+// Keeps the positions that are overwritten.
+override PREVIOUS: bool = false;
+// Boxes every instance in.
+override BOUNDS: bool = false;
 // Instances per workgroup.
 override CHUNK: u32 = 8u;
 
@@ -18,6 +22,13 @@ const GROUP_SIZE: u32 = 64u;
 const REST_WORDS: u32 = 5u;
 // Words of a morph delta: target, position, normal, tangent.
 const DELTA_WORDS: u32 = 10u;
+// Bits of an instance's last word; its box is in the bits above them. Nothing changed: the positions become the previous
+// ones and stay.
+const SETTLE: u32 = 1u;
+// Skinned for the first time: the positions are the previous ones too.
+const FRESH: u32 = 2u;
+// Keys of a coordinate of a workgroup's vertices, and two that keep the rows in different banks of the memory.
+const KEY_STRIDE: u32 = 66u;
 
 // What one dispatch works on.
 struct Batch {
@@ -50,13 +61,20 @@ struct Job {
 @group(0) @binding(0) var<uniform> batch: Batch;
 @group(0) @binding(1) var<storage, read> assets: array<u32>;
 // Jobs, two elements each, and instances, one each: (first output vertex in the page, first joint in `palettes`,
-// first weight in `morph_weights`, unused).
+// first weight in `morph_weights`, box and flags), and boxes to empty, four each.
 @group(0) @binding(2) var<storage, read> tables: array<vec4<u32>>;
 // Three rows per joint.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> morph_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> positions: array<f32>;
 @group(0) @binding(6) var<storage, read_write> frames: array<vec2<u32>>;
+// As `positions`; not touched unless PREVIOUS.
+@group(0) @binding(7) var<storage, read_write> previous: array<f32>;
+// Eight words per box, see bounds.wgsl; not touched unless BOUNDS.
+@group(0) @binding(8) var<storage, read_write> bounds: array<atomic<u32>>;
+
+// A row of keys per instance of the chunk and axis.
+var<workgroup> keys: array<u32, 1584>;
 
 struct Vertex {
     position: vec3<f32>,
@@ -146,10 +164,17 @@ fn direction(v: vec3<f32>, fallback: vec3<f32>) -> vec3<f32> {
     return select(fallback, v * inverseSqrt(square), square > 1e-24);
 }
 
-fn write(output: u32, v: Vertex, sign: f32, r0: vec4<f32>, r1: vec4<f32>, r2: vec4<f32>) {
-    let p = vec4<f32>(v.position, 1.0);
-    let position = vec3<f32>(dot(r0, p), dot(r1, p), dot(r2, p));
+// Makes the positions at `output` the previous ones; a fresh instance has none, and takes `position`.
+fn keep(output: u32, fresh: bool, position: vec3<f32>) {
+    let x = positions[3u * output];
+    let y = positions[3u * output + 1u];
+    let z = positions[3u * output + 2u];
+    previous[3u * output] = select(x, position.x, fresh);
+    previous[3u * output + 1u] = select(y, position.y, fresh);
+    previous[3u * output + 2u] = select(z, position.z, fresh);
+}
 
+fn write(output: u32, position: vec3<f32>, v: Vertex, sign: f32, r0: vec4<f32>, r1: vec4<f32>, r2: vec4<f32>) {
     // Normals go through the cofactor matrix, here of the matrix scaled to unit size so that nothing under- or overflows.
     let size = max(max(length(r0.xyz), length(r1.xyz)), length(r2.xyz));
     let unit = select(0.0, 1.0 / size, size > 1e-30);
@@ -182,10 +207,9 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let job = find_job(group);
     let block = (group - job.first_group) % job.block_count;
     let chunk = (group - job.first_group) / job.block_count;
-    let vertex = block * GROUP_SIZE + lane;
-    if (vertex >= job.vertex_count) {
-        return;
-    }
+    // Lanes past the end do the last vertex once more and write nothing.
+    let inside = block * GROUP_SIZE + lane < job.vertex_count;
+    let vertex = min(block * GROUP_SIZE + lane, job.vertex_count - 1u);
 
     let rest_word = job.vertices + vertex * job.stride;
     let frame = vec2<u32>(assets[rest_word + 3u], assets[rest_word + 4u]);
@@ -226,6 +250,12 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let end = min(first + CHUNK, job.instance_count);
     for (var i = first; i < end; i++) {
         let instance = tables[job.instances + i];
+        if (PREVIOUS && (instance.w & SETTLE) != 0u) {
+            if (inside) {
+                keep(instance.x + vertex, false, vec3<f32>(0.0));
+            }
+            continue;
+        }
         let palette = 3u * instance.y;
         var at = palette + joints[0];
         var r0 = weights[0] * palettes[at];
@@ -269,6 +299,54 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         if (MORPHS) {
             v = morphed(rest, job, vertex, instance.z);
         }
-        write(instance.x + vertex, v, rest_tangent.w, r0, r1, r2);
+        let p = vec4<f32>(v.position, 1.0);
+        let position = vec3<f32>(dot(r0, p), dot(r1, p), dot(r2, p));
+        if (BOUNDS) {
+            let row = 3u * (i - first) * KEY_STRIDE + lane;
+            keys[row] = bounds_key(position.x);
+            keys[row + KEY_STRIDE] = bounds_key(position.y);
+            keys[row + 2u * KEY_STRIDE] = bounds_key(position.z);
+        }
+        if (inside) {
+            if (PREVIOUS) {
+                keep(instance.x + vertex, (instance.w & FRESH) != 0u, position);
+            }
+            write(instance.x + vertex, position, v, rest_tangent.w, r0, r1, r2);
+        }
+    }
+
+    if (BOUNDS) {
+        workgroupBarrier();
+        // Two lanes for an instance and axis, each for every other vertex.
+        let i = first + lane / 6u;
+        if (lane < 6u * CHUNK && i < end) {
+            let instance = tables[job.instances + i];
+            if ((instance.w & SETTLE) == 0u) {
+                let row = lane / 2u * KEY_STRIDE + lane % 2u;
+                var low = keys[row];
+                var high = low;
+                for (var k = 2u; k < GROUP_SIZE; k += 2u) {
+                    low = min(low, keys[row + k]);
+                    high = max(high, keys[row + k]);
+                }
+                let word = 8u * (instance.w >> 2u) + lane % 6u / 2u;
+                atomicMin(&bounds[word], low);
+                atomicMax(&bounds[word + 4u], high);
+            }
+        }
+    }
+}
+
+// Empties the boxes of the instances that are skinned next: `batch.job_count` indices from `batch.jobs` on.
+@compute @workgroup_size(64)
+fn reset(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let i = (id.y * batch.grid_width + id.x) * GROUP_SIZE + lane;
+    if (i < batch.job_count) {
+        let word = 8u * tables[batch.jobs + i / 4u][i % 4u];
+        for (var axis = 0u; axis < 3u; axis++) {
+            // The keys of plus and minus infinity.
+            atomicStore(&bounds[word + axis], 0xff800000u);
+            atomicStore(&bounds[word + 4u + axis], 0x007fffffu);
+        }
     }
 }

@@ -55,7 +55,8 @@ pub struct SpaceId {
 pub enum Drive<'a> {
     /// A local pose, one record per rig node; it is copied.
     Local(&'a Pose),
-    /// The palette of the skin with this index: one map per joint, in character space. Other skins keep what they had.
+    /// The palette of the skin with this index: one map per joint, in character space. Other
+    /// skins keep the pose they had; after `Space`, the last `Local` pose (or the rest pose), which the CPU still has.
     Palette(usize, &'a [Affine]),
     /// A clip of the rig over the rest pose, as a function of the time given to [`super::Skinner::prepare`]: no call is needed
     /// while it plays.
@@ -84,7 +85,15 @@ pub struct Vertices<'a> {
     pub positions: &'a wgpu::Buffer,
     /// Octahedral normal and tangent, stride 8, to be read with [`super::FRAME_WGSL`]; usages as above.
     pub frames: &'a wgpu::Buffer,
-    /// Index of the page both buffers are; parts with equal pages need no new bindings.
+    /// The positions of the frame before, laid out as `positions`; only with [`super::SkinnerDescriptor::previous_positions`].
+    /// A frame is a `prepare` with its `record`. A character shown again has those it was hidden with, a new one has its
+    /// first positions here too.
+    pub previous: Option<&'a wgpu::Buffer>,
+    /// The buffer with the part's box and its index in it, 32 bytes each, to be read with [`super::BOUNDS_WGSL`]; only with
+    /// [`super::SkinnerDescriptor::bounds`]. All parts of a skinner share the buffer; it is replaced by a larger one when
+    /// `spawn` finds it full. Usages `STORAGE | COPY_SRC`; a part not skinned yet has an empty box (+∞, -∞).
+    pub bounds: Option<(&'a wgpu::Buffer, u32)>,
+    /// Index of the page the vertex buffers are; parts with equal pages need no new bindings.
     pub page: u32,
     /// The part's vertices in the page; `start` is the `base_vertex` of a draw.
     pub range: Range<u32>,
@@ -98,6 +107,17 @@ pub(super) struct PartData {
     pub skin_start: u32,
     /// First weight and number of weights.
     pub morphs: (u32, u32),
+    /// Its box, if there are any.
+    pub bounds: u32,
+}
+
+/// What the next `record` does to a character's vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Todo {
+    Nothing,
+    Skin,
+    /// Its positions become the previous ones and stay.
+    Settle,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,8 +151,11 @@ pub(super) struct CharacterData {
     pub visible: bool,
     /// The pose or a morph weight changed since it was last posed.
     pub changed: bool,
-    /// To be skinned by the next `record`.
-    pub pending: bool,
+    pub todo: Todo,
+    /// The frame it is first skinned in.
+    pub first_frame: Option<u64>,
+    /// Its boxes have been emptied once.
+    pub boxed: bool,
     /// Clip time it was last posed at; in a pose space the host's seconds.
     pub clip_time: f64,
 }

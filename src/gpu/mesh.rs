@@ -44,7 +44,7 @@ impl MeshWords {
         let joint_count = influences.entries.iter().map(|e| e.joint + 1).max().unwrap_or(1);
         let most = (0..influences.vertex_count()).map(|v| influences.of(v).len()).max().unwrap_or(1);
         let layout = InfluenceLayout::for_mesh(most, joint_count as usize, options.precision)?;
-        let packed = influence::pack(&influences, layout)?;
+        let packed = influence::pack_ordered(&influences, layout)?;
         let influence_words = layout.words_per_vertex() as usize;
 
         let n = mesh.positions.len();

@@ -4,6 +4,7 @@
 //! [`Skinner::prepare`] to upload it, [`Skinner::record`] to record one skin dispatch for everybody, and draws from
 //! [`Skinner::vertices`].
 
+mod bounds;
 mod character;
 mod frame;
 mod mesh;
@@ -21,6 +22,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 
+pub use bounds::{BOUNDS_WGSL, Bounds};
 pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use mesh::MeshOptions;

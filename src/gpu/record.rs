@@ -1,10 +1,10 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
-use super::character::{CharacterData, DriveState, Slot, clip_time};
+use super::character::{CharacterData, DriveState, Slot, Todo, clip_time};
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
 use super::schedule::{Dispatch, Work, schedule};
-use super::skin::Batch;
+use super::skin::{Batch, FRESH, GROUP_SIZE, SETTLE};
 use super::skinner::Skinner;
 use super::space::SpaceData;
 
@@ -26,8 +26,13 @@ pub(super) struct Frame {
     skin_groups: Vec<(u32, u32, wgpu::BindGroup)>,
     pose_group: Option<wgpu::BindGroup>,
     dispatches: Vec<Dispatch>,
-    /// Slots of the characters in the tables, ascending.
-    scheduled: Vec<u32>,
+    /// The dispatch that empties boxes, after those in the uniforms; and its pipeline.
+    reset: Option<Batch>,
+    reset_pipeline: Option<wgpu::ComputePipeline>,
+    /// Stand in for buffers that were not asked for.
+    unused: [wgpu::Buffer; 2],
+    /// Slots of the characters in the tables, ascending, with their flags.
+    scheduled: Vec<(u32, u32)>,
     /// Records of the characters the pose pass works on; and those it has been told of.
     posed: Vec<u32>,
     posed_uploaded: Vec<u32>,
@@ -35,7 +40,9 @@ pub(super) struct Frame {
     pub membership_changed: bool,
     /// `record` was called since the last `prepare`.
     recorded: bool,
-    active: Vec<u32>,
+    /// Counts the frames; one that is prepared again before it is recorded counts once.
+    number: u64,
+    active: Vec<(u32, u32)>,
     work: Vec<Work>,
     table_rows: Vec<[u32; 4]>,
     batch_bytes: Vec<u8>,
@@ -55,11 +62,15 @@ impl Frame {
             skin_groups: Vec::new(),
             pose_group: None,
             dispatches: Vec::new(),
+            reset: None,
+            reset_pipeline: None,
+            unused: [0, 1].map(|_| buffer(device, "dermis unused", 16, wgpu::BufferUsages::STORAGE)),
             scheduled: Vec::new(),
             posed: Vec::new(),
             posed_uploaded: Vec::new(),
             membership_changed: false,
             recorded: true,
+            number: 0,
             active: Vec::new(),
             work: Vec::new(),
             table_rows: Vec::new(),
@@ -96,17 +107,25 @@ impl Skinner {
     /// the list of the pose pass.
     fn collect(&mut self, queue: &wgpu::Queue, seconds: f64) {
         let frame = &mut self.frame;
+        if let Some(boxes) = &mut self.boxes {
+            boxes.collect();
+            frame.reset_pipeline.get_or_insert_with(|| self.pipelines.skin.reset(&self.device));
+        }
+        frame.number += u64::from(frame.recorded);
         frame.active.clear();
         frame.posed.clear();
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let Slot { character: Some(character), .. } = slot else { continue };
             if frame.recorded {
-                character.pending = false;
+                // A new character has both positions, one that was skinned has a frame to make up for.
+                let made_up = !self.previous || character.first_frame == Some(frame.number - 1);
+                character.todo = if character.todo == Todo::Skin && !made_up { Todo::Settle } else { Todo::Nothing };
             }
             let rig = &self.rigs[character.rig as usize];
             let playing = advance(character, rig, seconds);
             if character.visible && (character.changed || playing) {
-                character.pending = true;
+                character.todo = Todo::Skin;
+                character.first_frame.get_or_insert(frame.number);
                 let (palette, joints) = character.palette;
                 match character.drive {
                     DriveState::Local => {
@@ -139,9 +158,23 @@ impl Skinner {
                 }
                 character.changed = false;
             }
-            if character.pending {
-                frame.active.push(index as u32);
-                if matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. }) {
+            if let (false, Some(boxes)) = (character.boxed, &self.boxes) {
+                character.boxed = true;
+                character.parts.iter().for_each(|part| boxes.empty(queue, part.bounds));
+            }
+            if character.todo != Todo::Nothing {
+                let mut flags = 0;
+                if self.previous {
+                    flags = match character.todo {
+                        Todo::Settle => SETTLE,
+                        _ if character.first_frame == Some(frame.number) => FRESH,
+                        _ => 0,
+                    };
+                }
+                frame.active.push((index as u32, flags));
+                if character.todo == Todo::Skin
+                    && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
+                {
                     frame.posed.push(character.record.0);
                 }
             }
@@ -176,7 +209,7 @@ impl Skinner {
         frame.membership_changed = false;
         frame.scheduled.clone_from(&frame.active);
         frame.work.clear();
-        for &index in &frame.active {
+        for &(index, flags) in &frame.active {
             let Some(character) = self.slots[index as usize].character.as_ref() else { continue };
             for part in character.parts.iter().filter(|p| p.output.count > 0) {
                 let mesh = &self.meshes[part.mesh as usize];
@@ -188,14 +221,32 @@ impl Skinner {
                     output: part.output.start,
                     palette: character.palette.0 + part.skin_start,
                     morph_weights: part.morphs.0,
+                    box_and_flags: (part.bounds << 2) | flags,
                 });
             }
         }
         let meshes = &self.meshes;
         let place = |mesh: u32| meshes[mesh as usize].gpu;
         schedule(&mut frame.work, place, frame.largest_grid, &mut frame.table_rows, &mut frame.dispatches);
+        frame.reset = None;
         if frame.dispatches.is_empty() {
             return;
+        }
+        if self.boxes.is_some() {
+            let jobs = frame.table_rows.len() as u32;
+            let mut boxes = frame.work.iter().map(|w| w.box_and_flags).filter(|w| w & SETTLE == 0).map(|w| w >> 2);
+            let mut job_count = 0;
+            while let Some(first) = boxes.next() {
+                let row =
+                    [first, boxes.next().unwrap_or(NONE), boxes.next().unwrap_or(NONE), boxes.next().unwrap_or(NONE)];
+                job_count += row.iter().filter(|&&b| b != NONE).count() as u32;
+                frame.table_rows.push(row);
+            }
+            let group_count = job_count.div_ceil(GROUP_SIZE);
+            if job_count > 0 {
+                frame.reset =
+                    Some(Batch { jobs, job_count, group_count, grid_width: group_count.min(frame.largest_grid) });
+            }
         }
         let rows: &[u8] = bytemuck::cast_slice(&frame.table_rows);
         if frame.tables.size() < rows.len() as u64 {
@@ -205,7 +256,8 @@ impl Skinner {
         }
         queue.write_buffer(&frame.tables, 0, rows);
         let stride = frame.batch_stride as usize;
-        let needed = stride * frame.dispatches.len();
+        let batches = frame.dispatches.iter().map(|d| &d.batch).chain(&frame.reset);
+        let needed = stride * (frame.dispatches.len() + usize::from(frame.reset.is_some()));
         if frame.batches.size() < needed as u64 {
             let size = (needed as u64).next_power_of_two();
             frame.batches = buffer(device, "dermis batches", size, wgpu::BufferUsages::UNIFORM);
@@ -213,8 +265,8 @@ impl Skinner {
         }
         frame.batch_bytes.clear();
         frame.batch_bytes.resize(needed, 0);
-        for (dispatch, at) in frame.dispatches.iter().zip(frame.batch_bytes.chunks_exact_mut(stride)) {
-            at[..size_of::<Batch>()].copy_from_slice(bytemuck::bytes_of(&dispatch.batch));
+        for (batch, at) in batches.zip(frame.batch_bytes.chunks_exact_mut(stride)) {
+            at[..size_of::<Batch>()].copy_from_slice(bytemuck::bytes_of(batch));
         }
         queue.write_buffer(&frame.batches, 0, &frame.batch_bytes);
     }
@@ -254,6 +306,8 @@ impl Skinner {
                 self.morph_weights.buffer.as_entire_binding(),
                 output[0].as_entire_binding(),
                 output[1].as_entire_binding(),
+                output.get(2).unwrap_or(&frame.unused[0]).as_entire_binding(),
+                self.boxes.as_ref().map_or(&frame.unused[1], |b| &b.buffer).as_entire_binding(),
             ];
             let group = bind_group(device, "dermis skin", &self.pipelines.skin.bind_group_layout, resources);
             frame.skin_groups.push((key.0, key.1, group));
@@ -261,10 +315,24 @@ impl Skinner {
     }
 
     /// Records the frame into the host's encoder: one pose dispatch, then one skin dispatch per kernel variant and page;
-    /// nothing where nothing changed.
+    /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
         let frame = &mut self.frame;
+        if self.previous && frame.recorded {
+            return;
+        }
         frame.recorded = true;
+        if let Some(boxes) = &mut self.boxes {
+            boxes.record_growth(encoder);
+        }
+        self.record_passes(encoder);
+        if let Some(boxes) = &mut self.boxes {
+            boxes.record_copy(&self.device, encoder, self.frame.number);
+        }
+    }
+
+    fn record_passes(&self, encoder: &mut wgpu::CommandEncoder) {
+        let frame = &self.frame;
         if frame.dispatches.is_empty() && frame.posed.is_empty() {
             return;
         }
@@ -275,6 +343,13 @@ impl Skinner {
             pass.set_bind_group(0, group, &[]);
             let width = count.min(frame.largest_grid);
             pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+        }
+        if let (Some(batch), Some(pipeline), Some((_, _, group))) =
+            (&frame.reset, &frame.reset_pipeline, frame.skin_groups.first())
+        {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[frame.batch_stride * frame.dispatches.len() as u32]);
+            pass.dispatch_workgroups(batch.grid_width, batch.group_count.div_ceil(batch.grid_width), 1);
         }
         let mut offset = 0;
         for dispatch in &frame.dispatches {

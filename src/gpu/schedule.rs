@@ -15,6 +15,8 @@ pub(crate) struct Work {
     pub palette: u32,
     /// First morph weight.
     pub morph_weights: u32,
+    /// Its box in the bits above the flags.
+    pub box_and_flags: u32,
 }
 
 /// Where a mesh lies; what a job says of it.
@@ -77,7 +79,7 @@ pub(crate) fn schedule(
             instances += job.instance_count;
             group_count += job.block_count * job.instance_count.div_ceil(CHUNK);
         }
-        tables.extend(batch.iter().map(|w| [w.output, w.palette, w.morph_weights, 0]));
+        tables.extend(batch.iter().map(|w| [w.output, w.palette, w.morph_weights, w.box_and_flags]));
         let (variant, asset_page, output_page) = (batch[0].variant, batch[0].asset_page, batch[0].output_page);
         let grid_width = group_count.clamp(1, largest_grid);
         let batch = Batch { jobs, job_count, group_count, grid_width };

@@ -16,7 +16,15 @@ pub(crate) const REST_WORDS: u32 = 5;
 /// Words of a morph delta; `DELTA_WORDS` of the shader.
 pub(crate) const DELTA_WORDS: u32 = 10;
 
-const SOURCE: &str = concat!(include_str!("../../shaders/skin.wgsl"), include_str!("../../shaders/frame.wgsl"));
+pub(crate) const SOURCE: &str = concat!(
+    include_str!("../../shaders/skin.wgsl"),
+    include_str!("../../shaders/frame.wgsl"),
+    include_str!("../../shaders/bounds.wgsl")
+);
+/// Bits of an instance's last word; of the shader.
+pub(crate) const SETTLE: u32 = 1;
+/// As [`SETTLE`].
+pub(crate) const FRESH: u32 = 2;
 
 /// What one dispatch works on; `Batch` of the shader.
 #[repr(C)]
@@ -49,6 +57,8 @@ pub(crate) struct Variant {
     pub joint_bits: u32,
     pub fine: bool,
     pub morphs: bool,
+    pub previous: bool,
+    pub bounds: bool,
 }
 
 impl Variant {
@@ -57,7 +67,14 @@ impl Variant {
             JointFormat::U8 => 8,
             JointFormat::U16 => 16,
         };
-        Self { width: layout.width, joint_bits, fine: layout.precision == Precision::Fine, morphs }
+        Self {
+            width: layout.width,
+            joint_bits,
+            fine: layout.precision == Precision::Fine,
+            morphs,
+            previous: false,
+            bounds: false,
+        }
     }
 }
 
@@ -81,6 +98,8 @@ pub(crate) struct SkinPipelines {
     shader: wgpu::ShaderModule,
     pub(crate) bind_group_layout: wgpu::BindGroupLayout,
     layout: wgpu::PipelineLayout,
+    /// Empties boxes.
+    reset: Mutex<Option<wgpu::ComputePipeline>>,
     variants: Mutex<Vec<(Variant, wgpu::ComputePipeline)>>,
 }
 
@@ -123,6 +142,8 @@ impl SkinPipelines {
             storage(4, true),
             storage(5, false),
             storage(6, false),
+            storage(7, false),
+            storage(8, false),
         ];
         let bind_group_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("dermis skin"),
@@ -133,7 +154,7 @@ impl SkinPipelines {
             bind_group_layouts: &[Some(&bind_group_layout)],
             immediate_size: 0,
         });
-        Self { shader, bind_group_layout, layout, variants: Mutex::default() }
+        Self { shader, bind_group_layout, layout, reset: Mutex::default(), variants: Mutex::default() }
     }
 
     /// The pipeline of a variant, made on first use.
@@ -148,20 +169,32 @@ impl SkinPipelines {
             ("JOINT_BITS", f64::from(variant.joint_bits)),
             ("FINE", f64::from(u8::from(variant.fine))),
             ("MORPHS", f64::from(u8::from(variant.morphs))),
+            ("PREVIOUS", f64::from(u8::from(variant.previous))),
+            ("BOUNDS", f64::from(u8::from(variant.bounds))),
             ("CHUNK", f64::from(CHUNK)),
         ];
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        let pipeline = self.pipeline(device, "skin", &constants);
+        variants.push((variant, pipeline.clone()));
+        pipeline
+    }
+
+    /// The pipeline that empties boxes, made on first use.
+    pub(crate) fn reset(&self, device: &wgpu::Device) -> wgpu::ComputePipeline {
+        let mut reset = self.reset.lock().unwrap_or_else(PoisonError::into_inner);
+        reset.get_or_insert_with(|| self.pipeline(device, "reset", &[])).clone()
+    }
+
+    fn pipeline(&self, device: &wgpu::Device, entry: &str, constants: &[(&str, f64)]) -> wgpu::ComputePipeline {
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some("dermis skin"),
             layout: Some(&self.layout),
             module: &self.shader,
-            entry_point: Some("skin"),
+            entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &constants,
+                constants,
                 zero_initialize_workgroup_memory: false,
             },
             cache: None,
-        });
-        variants.push((variant, pipeline.clone()));
-        pipeline
+        })
     }
 }

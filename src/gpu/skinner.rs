@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::bounds::Boxes;
 use super::character::{
-    CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Vertices,
+    CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
 };
 use super::mesh::{MeshOptions, MeshWords};
 use super::mirror::Mirror;
@@ -24,6 +25,11 @@ use crate::{Error, Result};
 pub struct SkinnerDescriptor {
     /// Pipelines to share with other skinners of the same device; `None` makes new ones.
     pub pipelines: Option<Arc<Pipelines>>,
+    /// Keeps the positions of the frame before, for motion vectors: [`Vertices::previous`]. 24 more bytes of traffic per
+    /// skinned vertex, and 12 of memory. Default off.
+    pub previous_positions: bool,
+    /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
+    pub bounds: bool,
 }
 
 #[derive(Debug)]
@@ -51,6 +57,8 @@ pub struct Skinner {
     free_slots: Vec<u32>,
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
+    pub(super) previous: bool,
+    pub(super) boxes: Option<Boxes>,
     pub(super) rig_words: Mirror<u32>,
     pub(super) spaces: Vec<SpaceData>,
     pub(super) states: Mirror<u32>,
@@ -69,13 +77,13 @@ impl Skinner {
     /// A skinner on the host's device; buffers come as they are needed.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`] when the device has fewer than 7 storage buffers per compute stage (WebGPU guarantees 8).
+    /// [`Error::DeviceLimit`] when the device has fewer than the 8 storage buffers per compute stage that WebGPU guarantees.
     pub fn new(device: &wgpu::Device, descriptor: &SkinnerDescriptor) -> Result<Self> {
         let limits = device.limits();
-        if limits.max_storage_buffers_per_shader_stage < 7 {
+        if limits.max_storage_buffers_per_shader_stage < 8 {
             return Err(Error::DeviceLimit {
                 what: "storage buffers in a compute shader",
-                needed: 7,
+                needed: 8,
                 limit: u64::from(limits.max_storage_buffers_per_shader_stage),
             });
         }
@@ -89,7 +97,10 @@ impl Skinner {
         };
         let outputs = PageKind {
             what: "vertices of one part in one page",
-            streams: &[("dermis positions", 12), ("dermis frames", 8)],
+            streams: match descriptor.previous_positions {
+                false => &[("dermis positions", 12), ("dermis frames", 8)],
+                true => &[("dermis positions", 12), ("dermis frames", 8), ("dermis previous", 12)],
+            },
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
             first_capacity: 1 << 16,
         };
@@ -102,6 +113,8 @@ impl Skinner {
             free_slots: Vec::new(),
             assets: Pages::new(device, assets),
             outputs: Pages::new(device, outputs),
+            previous: descriptor.previous_positions,
+            boxes: descriptor.bounds.then(|| Boxes::new(device)),
             rig_words: Mirror::new(device, "words of rigs and clips", 1 << 12),
             spaces: Vec::new(),
             states: Mirror::new(device, "words of pose space states", 1 << 10),
@@ -153,6 +166,8 @@ impl Skinner {
     /// one storage binding of the device.
     pub fn add_mesh_with(&mut self, queue: &wgpu::Queue, mesh: &Mesh, options: MeshOptions) -> Result<MeshId> {
         let mut words = MeshWords::new(mesh, options)?;
+        words.variant.previous = self.previous;
+        words.variant.bounds = self.boxes.is_some();
         let place = self.assets.allocate(&self.device, words.words.len() as u32)?;
         words.relocate(place.start);
         let buffer = &self.assets.pages[place.page as usize].buffers[0];
@@ -210,7 +225,9 @@ impl Skinner {
             pose,
             visible: true,
             changed: true,
-            pending: false,
+            todo: Todo::Nothing,
+            first_frame: None,
+            boxed: false,
             clip_time: f64::NAN,
         };
         let reserved = self.reserve(&mut character, parts, &skin_starts, scratch_rows);
@@ -255,7 +272,16 @@ impl Skinner {
                 self.morph_weights.release(weights, morph_count);
             })?;
             let morphs = (weights, morph_count);
-            character.parts.push(PartData { mesh: part.mesh.index, output, skin_start, morphs });
+            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0 };
+            if let Some(boxes) = &mut self.boxes {
+                let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
+                    self.morph_weights.release(weights, morph_count);
+                    self.outputs.release(output);
+                })?;
+                data.bounds = index;
+                moved |= boxes_moved;
+            }
+            character.parts.push(data);
         }
         Ok(moved)
     }
@@ -267,6 +293,9 @@ impl Skinner {
         self.states.release(character.state.0, character.state.1);
         for part in character.parts {
             self.outputs.release(part.output);
+            if let Some(boxes) = &mut self.boxes {
+                boxes.release(part.bounds);
+            }
             self.morph_weights.release(part.morphs.0, part.morphs.1);
         }
     }
@@ -406,6 +435,8 @@ impl Skinner {
         Ok(Vertices {
             positions: &buffers[0],
             frames: &buffers[1],
+            previous: buffers.get(2),
+            bounds: self.boxes.as_ref().map(|b| (&b.buffer, found.bounds)),
             page: place.page,
             range: place.start..place.start + place.count,
         })
@@ -415,7 +446,7 @@ impl Skinner {
         if skinner == self.uid { Ok(()) } else { Err(Error::StaleId { what }) }
     }
 
-    fn character(&self, id: CharacterId) -> Result<&CharacterData> {
+    pub(super) fn character(&self, id: CharacterId) -> Result<&CharacterData> {
         self.check(id.skinner, "character")?;
         let slot = self.slots.get(id.index as usize).filter(|s| s.generation == id.generation);
         slot.and_then(|s| s.character.as_ref()).ok_or(Error::StaleId { what: "character" })

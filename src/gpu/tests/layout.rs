@@ -1,11 +1,10 @@
 //! The shipped WGSL, parsed, against the Rust records and constants that feed it.
 
-use super::super::skin::{Batch, DELTA_WORDS, GROUP_SIZE, Job, REST_WORDS};
+use super::super::skin::{Batch, CHUNK, DELTA_WORDS, FRESH, GROUP_SIZE, Job, REST_WORDS, SETTLE, SOURCE};
 
 #[test]
 fn records_have_the_shader_s_layout() {
-    let source = concat!(include_str!("../../../shaders/skin.wgsl"), include_str!("../../../shaders/frame.wgsl"));
-    let module = naga::front::wgsl::parse_str(source).unwrap();
+    let module = naga::front::wgsl::parse_str(SOURCE).unwrap();
     let mut validator =
         naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::empty());
     validator.validate(&module).unwrap();
@@ -38,6 +37,9 @@ fn records_have_the_shader_s_layout() {
     assert_eq!(constant("GROUP_SIZE"), GROUP_SIZE);
     assert_eq!(constant("REST_WORDS"), REST_WORDS);
     assert_eq!(constant("DELTA_WORDS"), DELTA_WORDS);
+    assert_eq!((constant("SETTLE"), constant("FRESH")), (SETTLE, FRESH));
+    assert!(SOURCE.contains(&format!("keys: array<u32, {}>", 3 * CHUNK * constant("KEY_STRIDE"))));
+    const { assert!(6 * CHUNK <= GROUP_SIZE, "two lanes for an instance and axis") };
     let storage = module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. }));
     assert!(storage.count() <= 8, "WebGPU guarantees 8 storage buffers per stage");
 }

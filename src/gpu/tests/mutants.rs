@@ -2,17 +2,21 @@
 
 use super::device;
 use super::matrix::mixed_scene;
-
-const SOURCE: &str = concat!(include_str!("../../../shaders/skin.wgsl"), include_str!("../../../shaders/frame.wgsl"));
+use crate::gpu::skin::SOURCE;
 
 /// (what the shader says, what the mutant says)
 const MUTANTS: &[(&str, &str)] = &[
-    ("if (vertex >= job.vertex_count) {", "if (vertex >= 0xffffffu) {"),
+    (
+        "lane < job.vertex_count;
+    let vertex = min(block * GROUP_SIZE + lane, job.vertex_count - 1u);",
+        "lane < 0xffffffu;
+    let vertex = block * GROUP_SIZE + lane;",
+    ),
     ("let group = id.y * batch.grid_width + id.x;", "let group = id.x;"),
     ("tables[batch.jobs + 2u * middle].x <= group", "tables[batch.jobs + 2u * middle].x < group"),
     ("chunk * CHUNK;", "chunk * (CHUNK + 1u);"),
     ("min(first + CHUNK, job.instance_count);", "min(first + CHUNK, job.instance_count - 1u);"),
-    ("let vertex = block * GROUP_SIZE + lane;", "let vertex = block * GROUP_SIZE + (lane | 1u);"),
+    ("let vertex = min(block * GROUP_SIZE + lane, job", "let vertex = min(block * GROUP_SIZE + (lane | 1u), job"),
     ("weights[0] -= weights[1];", ""),
     ("weights[0] -= weights[2] + weights[3];", "weights[0] -= weights[2];"),
     ("r2 += weights[7] * palettes[at + 2u];", "r2 += weights[7] * palettes[at + 1u];"),

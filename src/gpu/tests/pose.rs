@@ -116,7 +116,11 @@ fn clip(nodes: usize, random: &mut Random) -> Clip {
 /// Worst difference of the palettes of 37 characters, in units of 2e-6 · max(1, depth/200) of the largest entry.
 fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
     let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)) }).unwrap();
+    let mut skinner = Skinner::new(
+        device,
+        &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)), ..SkinnerDescriptor::default() },
+    )
+    .unwrap();
     skinner.frame.largest_grid = 5;
     let rigs: Vec<_> = cases
         .iter()

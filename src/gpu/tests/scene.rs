@@ -122,7 +122,8 @@ impl Scene {
             let skin = SkinPipelines::with_source(device, source);
             Arc::new(Pipelines { skin, pose: PosePipeline::new(device) })
         });
-        let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines }).unwrap();
+        let mut skinner =
+            Skinner::new(device, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() }).unwrap();
         let characters = self.spawn(&mut skinner, queue);
         frame(device, queue, &mut skinner, 0.0);
         let read = |&c| read_vertices(device, queue, &skinner.vertices(c, 0).unwrap()).unwrap();
@@ -187,7 +188,7 @@ pub(crate) fn stored_influences(mesh: &TestMesh) -> Influences {
     let most = (0..pruned.vertex_count()).map(|v| pruned.of(v).len()).max().unwrap();
     let layout = InfluenceLayout::for_mesh(most, mesh.kind.joints as usize, mesh.kind.precision).unwrap();
     assert_eq!(layout.width as usize, mesh.kind.width);
-    influence::unpack(&influence::pack(&pruned, layout).unwrap())
+    influence::unpack(&influence::pack_ordered(&pruned, layout).unwrap())
 }
 
 pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Vec<reference::Vertex> {

@@ -217,7 +217,9 @@ impl Scene {
     /// Worst difference of the palettes, in units of 2e-6 · max(1, depth/200) of the largest entry.
     fn compare(&self, source: &str, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
         let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
-        let mut skinner = Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)) }).unwrap();
+        let mut skinner =
+            Skinner::new(device, &SkinnerDescriptor { pipelines: Some(Arc::new(pipelines)), ..Default::default() })
+                .unwrap();
         skinner.frame.largest_grid = 5;
         let mut ids = Vec::new();
         for c in &self.cases {
