@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::scene::frame;
 use super::{Random, device};
 use crate::character::{Rig, RigNode, Skin};
+use crate::gpu::character::Todo;
 use crate::gpu::pose::{PosePipeline, SOURCE};
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
@@ -389,7 +390,7 @@ fn a_settled_character_costs_nothing() {
     let mut pending = Vec::new();
     for seconds in [4.0, 5.5, 6.5, 7.0, 8.0] {
         frame(&device, &queue, &mut skinner, seconds);
-        pending.push(skinner.slots[0].character.as_ref().unwrap().pending);
+        pending.push(skinner.slots[0].character.as_ref().unwrap().todo == Todo::Skin);
     }
     // Posed while the change lasts and once after it, then left alone.
     assert_eq!(pending, [true, true, true, false, false]);
