@@ -86,7 +86,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let instances: Vec<Instance<'_>> = crowd
         .iter()
         .enumerate()
-        .map(|(i, &(character, kind))| Instance { character, model: &kinds[kind].2, transform: place(i) })
+        .map(|(i, &(character, kind))| Instance {
+            character,
+            model: &kinds[kind].2,
+            textures: None,
+            transform: place(i),
+        })
         .collect();
 
     let projection = perspective(0.55, SIZE[0] as f32 / SIZE[1] as f32, 0.05 * size, Default::default());

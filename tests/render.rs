@@ -134,6 +134,17 @@ fn draw(gpu: &Gpu, placed: &[(&Character, Affine)]) -> Picture {
 }
 
 fn draw_with(gpu: &Gpu, shot: &Shot, placed: &[(&Character, Affine)]) -> Picture {
+    draw_mixed(gpu, shot, placed, &[], &[])
+}
+
+/// As `draw_with`; the first character's base colours are a mix that is given each of `weights` in turn, and recorded.
+fn draw_mixed(
+    gpu: &Gpu,
+    shot: &Shot,
+    placed: &[(&Character, Affine)],
+    samples: &[Option<&Image>],
+    weights: &[&[f32]],
+) -> Picture {
     let Shot { descriptor, light, origin, .. } = shot;
     let Gpu { device, queue } = gpu;
     let renderer = Renderer::new(device, descriptor).unwrap();
@@ -148,10 +159,26 @@ fn draw_with(gpu: &Gpu, shot: &Shot, placed: &[(&Character, Affine)]) -> Picture
         let id = skinner.spawn(rig, &parts).unwrap();
         models.push((renderer.model(device, queue, character).unwrap(), id));
     }
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let mut mix = (!samples.is_empty()).then(|| renderer.texture_mix(device, queue, placed[0].0, samples).unwrap());
+    for weights in weights {
+        let mix = mix.as_mut().unwrap();
+        mix.set_weights(weights).unwrap();
+        mix.record(&mut encoder);
+    }
+    if let Some(mix) = &mut mix {
+        mix.record(&mut encoder);
+    }
     let instances: Vec<Instance<'_>> = models
         .iter()
         .zip(placed)
-        .map(|((model, character), (_, transform))| Instance { character: *character, model, transform: *transform })
+        .enumerate()
+        .map(|(i, ((model, character), (_, transform)))| Instance {
+            character: *character,
+            model,
+            textures: mix.as_ref().filter(|_| i == 0),
+            transform: *transform,
+        })
         .collect();
 
     let target = device.create_texture(&wgpu::TextureDescriptor {
@@ -168,7 +195,6 @@ fn draw_with(gpu: &Gpu, shot: &Shot, placed: &[(&Character, Affine)]) -> Picture
     let attachments = Attachments::new(device, &renderer, SIZE);
     skinner.prepare(device, queue, 0.0);
     let camera = camera(descriptor.depth, *origin);
-    let mut encoder = device.create_command_encoder(&Default::default());
     skinner.record(&mut encoder);
     let (first, later) = instances.split_at(shot.first.min(instances.len()));
     let pictures = [(shot.background, first), (Background::Keep, later)];
@@ -222,6 +248,40 @@ fn unlit_texture_keeps_its_srgb_codes_in_every_format() {
             picture.shows(0.0, 0.6, [0, 124, 0], 1);
         }
     }
+}
+
+#[test]
+fn textures_of_samples_mix_by_their_weights() {
+    let gpu = Gpu::open();
+    let material = Material { base_color_texture: Some(TextureRef::default()), ..unlit([1.0; 4]) };
+    let green = square(material, vec![image(1, &[[0, 255, 0, 255]])]);
+    let red = image(1, &[[255, 0, 0, 255]]);
+    // Another size: the mix is as large as the largest.
+    let blue = image(2, &[[0, 0, 255, 255]; 8]);
+    let samples = [Some(&red), Some(&blue), None];
+    let show = |weights: &[&[f32]], rgb: [u8; 3]| {
+        let placed = [(&green, at(-0.5, 0.0, 0.0)), (&green, at(1.6, 0.0, 0.0))];
+        let picture = draw_mixed(&gpu, &Shot::default(), &placed, &samples, weights);
+        picture.shows(-0.3, 0.0, rgb, 2);
+        // The other character keeps its own.
+        picture.shows(0.8, 0.0, [0, 255, 0], 2);
+    };
+    show(&[], [255, 0, 0]);
+    show(&[&[0.0, 1.0, 0.0]], [0, 0, 255]);
+    // Half the light is sRGB code 188.
+    show(&[&[0.5, 0.5, 0.0]], [188, 0, 188]);
+    // A sample without a picture shows the material's own.
+    show(&[&[0.0, 0.0, 2.0]], [0, 255, 0]);
+    show(&[&[0.0, 0.5, 0.5]], [0, 188, 188]);
+    // Changed weights, and ones beyond a corner.
+    show(&[&[1.0, 0.0, 0.0], &[1.0, 0.0, 0.0], &[-0.5, 1.5, 0.0]], [0, 0, 255]);
+
+    let renderer = Renderer::new(&gpu.device, &RendererDescriptor::default()).unwrap();
+    let mut mix = renderer.texture_mix(&gpu.device, &gpu.queue, &green, &samples).unwrap();
+    assert!(mix.set_weights(&[1.0, 0.0]).is_err());
+    assert!(mix.set_weights(&[f32::NAN, 0.0, 0.0]).is_err());
+    assert!(mix.set_weights(&[0.0, -1.0, 0.0]).is_err());
+    assert!(renderer.texture_mix(&gpu.device, &gpu.queue, &green, &[]).is_err());
 }
 
 #[test]
@@ -538,6 +598,7 @@ fn a_steady_view_allocates_no_more_than_two_uploads() {
     let place = |i: u8| Instance {
         character: skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap(),
         model: &model,
+        textures: None,
         transform: at(f32::from(i), 0.0, 0.0),
     };
     let instances: Vec<Instance<'_>> = (0..37).map(place).collect();

@@ -11,6 +11,7 @@ mod pose;
 mod prune;
 mod render;
 mod skin;
+mod textures;
 mod tube;
 mod view;
 mod weights;

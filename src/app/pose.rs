@@ -11,6 +11,7 @@ use dermis::pose::{
 use serde_json::{Value, json};
 
 use super::render::Shot;
+use super::textures;
 use super::view::camera::Orbit;
 use super::{Outcome, model, output};
 
@@ -103,7 +104,9 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             let focus = focus(&character, &space, &blended)?;
             let orbit = Orbit { yaw: 30_f32.to_radians(), pitch: 12_f32.to_radians(), ..Orbit::default() };
             let pose = Some(blended.pose.clone());
-            let shot = Shot { clip: None, pose, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };
+            let pictures = textures::of_samples(&space, &character, Path::new(&args.space))?;
+            let textures = pictures.map(|pictures| (pictures, blended.samples.clone()));
+            let shot = Shot { clip: None, pose, textures, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };
             let (picture, _) = shot.take(character, adapter)?;
             picture.save(out)?;
         }

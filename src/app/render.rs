@@ -71,7 +71,8 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     }
     let time = clip.map_or(0.0, |clip| args.time.clamp(0.0, character.clips[clip].duration.max(0.0)));
     let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
-    let shot = Shot { clip, pose: None, focus: Vec::new(), time, size: args.size, grid: !args.no_grid, orbit };
+    let shot =
+        Shot { clip, pose: None, textures: None, focus: Vec::new(), time, size: args.size, grid: !args.no_grid, orbit };
     let name = character.name.clone();
     let (picture, adapter) = shot.take(character, adapter)?;
     picture.save(&args.output)?;
@@ -85,6 +86,8 @@ pub struct Shot {
     pub clip: Option<usize>,
     /// Instead of a clip.
     pub pose: Option<dermis::pose::Pose>,
+    /// Base-colour pictures of a pose space's samples, and the samples' weights.
+    pub textures: Option<(Vec<Option<dermis::character::Image>>, Vec<f32>)>,
     /// What the picture must show; empty: all of the character.
     pub focus: Vec<[f32; 3]>,
     pub time: f32,
@@ -112,6 +115,9 @@ impl Shot {
         stage.play(self.clip, false)?;
         if let Some(pose) = &self.pose {
             stage.hold(pose)?;
+        }
+        if let Some((pictures, weights)) = &self.textures {
+            stage.mix(&gpu, &renderer, pictures, weights)?;
         }
         stage.prepare(&gpu, f64::from(self.time));
         let points = stage.measure(&gpu)?;

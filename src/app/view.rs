@@ -64,7 +64,15 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     // A moment after the start, when the first clip is under way.
     let clip = (!character.clips.is_empty()).then_some(0);
     let time = clip.map_or(0.0, |i| character.clips[i].duration.min(1.0));
-    let shot =
-        Shot { clip, pose: None, focus: Vec::new(), time, size: [1200, 800], grid: true, orbit: Default::default() };
+    let shot = Shot {
+        clip,
+        pose: None,
+        textures: None,
+        focus: Vec::new(),
+        time,
+        size: [1200, 800],
+        grid: true,
+        orbit: Default::default(),
+    };
     shot.take(character, adapter)?.0.save(output)
 }

@@ -12,7 +12,7 @@
 //!     light: &Light::default(),
 //!     background: Background::Sky(None),
 //!     skinner,
-//!     instances: &[Instance { character: hero, model, transform: Affine::IDENTITY }],
+//!     instances: &[Instance { character: hero, model, textures: None, transform: Affine::IDENTITY }],
 //! };
 //! view.prepare(device, queue, &scene)?;
 //! view.record(encoder, &attachments.targets(window), &scene)?;
@@ -26,6 +26,7 @@
 //! Not done: shadows on characters, occlusion maps, image-based light, culling by view.
 
 mod camera;
+mod mix;
 mod model;
 mod pipeline;
 mod scene;
@@ -33,6 +34,7 @@ mod texture;
 mod view;
 
 pub use camera::{Camera, Depth, perspective};
+pub use mix::TextureMix;
 pub use model::Model;
 pub use pipeline::{Renderer, RendererDescriptor};
 pub use scene::{Background, Ground, Instance, Light, Scene};

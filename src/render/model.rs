@@ -63,7 +63,7 @@ impl Model {
         let pose = Pose::rest(&character.rig);
         let parts = character.parts.iter().map(|p| ModelPart::new(character, &pose, p)).collect::<Result<_>>()?;
         let mut pictures = Pictures::new(device, queue, &character.images)?;
-        let materials = materials.iter().map(|m| material(shared, &mut pictures, m)).collect::<Result<_>>()?;
+        let materials = materials.iter().map(|m| material(shared, &mut pictures, m, None)).collect::<Result<_>>()?;
         Ok(Self { number: shared.next_model(), parts, meshes, materials })
     }
 
@@ -157,7 +157,7 @@ impl ModelMesh {
 }
 
 /// Pictures and samplers that are on the GPU already, so that materials share them.
-struct Pictures<'a> {
+pub(super) struct Pictures<'a> {
     device: &'a wgpu::Device,
     queue: &'a wgpu::Queue,
     images: &'a [Image],
@@ -167,13 +167,13 @@ struct Pictures<'a> {
 }
 
 impl<'a> Pictures<'a> {
-    fn new(device: &'a wgpu::Device, queue: &'a wgpu::Queue, images: &'a [Image]) -> Result<Self> {
+    pub fn new(device: &'a wgpu::Device, queue: &'a wgpu::Queue, images: &'a [Image]) -> Result<Self> {
         let pixel = Image { name: "white".into(), width: 1, height: 1, rgba: vec![255; 4] };
         let white = texture::upload(device, queue, &pixel, false)?;
         Ok(Self { device, queue, images, white, views: HashMap::new(), samplers: HashMap::new() })
     }
 
-    fn view(&mut self, picture: Option<&TextureRef>, srgb: bool) -> Result<wgpu::TextureView> {
+    pub fn view(&mut self, picture: Option<&TextureRef>, srgb: bool) -> Result<wgpu::TextureView> {
         let Some(picture) = picture else { return Ok(self.white.clone()) };
         if let Some(view) = self.views.get(&(picture.image, srgb)) {
             return Ok(view.clone());
@@ -269,10 +269,19 @@ impl MaterialRaw {
     }
 }
 
-fn material(shared: &Shared, pictures: &mut Pictures<'_>, m: &Material) -> Result<ModelMaterial> {
+/// A material's bindings; `base_color` stands in for its own base-colour picture.
+pub(super) fn material(
+    shared: &Shared,
+    pictures: &mut Pictures<'_>,
+    m: &Material,
+    base_color: Option<wgpu::TextureView>,
+) -> Result<ModelMaterial> {
     let mut bound = Vec::with_capacity(4);
     for (picture, srgb) in slots(m) {
         bound.push((pictures.view(picture, srgb)?, pictures.sampler(picture)));
+    }
+    if let Some(view) = base_color {
+        bound[0].0 = view;
     }
     let uniform = pictures.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
         label: Some("material"),

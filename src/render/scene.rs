@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 
-use super::{Camera, Depth, Model};
+use super::{Camera, Depth, Model, TextureMix};
 use crate::Affine;
 use crate::gpu::{CharacterId, Skinner};
 
@@ -29,6 +29,8 @@ pub struct Instance<'a> {
     pub character: CharacterId,
     /// Triangles and surfaces. The character must have been spawned with the model's parts, in their order.
     pub model: &'a Model,
+    /// Stands in for the model's materials; must be made of the same character.
+    pub textures: Option<&'a TextureMix>,
     /// From character space to the world; may mirror.
     pub transform: Affine,
 }

@@ -26,6 +26,8 @@ struct Draw {
     /// Grows from far to near; 0 for solid ones.
     nearness: u32,
     model: u32,
+    /// The model's number, or that of the texture mix which stands in for its materials.
+    look: u32,
     material: u32,
     part: u32,
     page: u32,
@@ -141,6 +143,13 @@ impl View {
 
     fn collect(&mut self, scene: &Scene<'_>, index: usize, instance: &Instance<'_>) -> Result<()> {
         let model = instance.model;
+        let look = instance.textures.map_or(model.number, |mix| mix.number);
+        if let Some(mix) = instance.textures
+            && mix.materials.len() != model.materials.len()
+        {
+            let (found, expected) = (mix.materials.len(), model.materials.len());
+            return Err(Error::LengthMismatch { what: "a texture mix's list of materials", found, expected });
+        }
         for (part, model_part) in model.parts.iter().enumerate() {
             let vertices = scene.skinner.vertices(instance.character, part)?;
             let mesh = &model.meshes[model_part.mesh];
@@ -163,6 +172,7 @@ impl View {
                     // Bits of floats that are not negative order like the floats.
                     nearness: if blend { u32::MAX - distance.max(0.0).to_bits() } else { 0 },
                     model: model.number,
+                    look,
                     material: primitive.material as u32,
                     part: part as u32,
                     page: vertices.page,
@@ -270,9 +280,10 @@ impl View {
                 }
                 mesh = Some((draw.model, part.mesh));
             }
-            if surfaces && material != Some((draw.model, draw.material)) {
-                pass.set_bind_group(1, &model.materials[draw.material as usize].group, &[]);
-                material = Some((draw.model, draw.material));
+            if surfaces && material != Some((draw.look, draw.material)) {
+                let materials = instance.textures.map_or(&model.materials, |mix| &mix.materials);
+                pass.set_bind_group(1, &materials[draw.material as usize].group, &[]);
+                material = Some((draw.look, draw.material));
             }
             let indices = drawn.primitives[draw.primitive as usize].indices.clone();
             pass.draw_indexed(indices, draw.first_vertex, draw.slot..draw.slot + 1);

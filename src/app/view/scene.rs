@@ -1,8 +1,9 @@
 //! A character on a stage: what the viewer and `dermis render` show.
 
+use dermis::character::Image;
 use dermis::gpu::{CharacterId, Drive, PartId, RigDescriptor, Skinner, SkinnerDescriptor, read_vertices};
 use dermis::pose::Pose;
-use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, View};
+use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, TextureMix, View};
 use dermis::{Affine, Character, Error, Result, wgpu};
 
 use crate::app::device::Opened;
@@ -13,6 +14,7 @@ pub struct Stage {
     skinner: Skinner,
     id: CharacterId,
     model: Model,
+    textures: Option<TextureMix>,
     rest: Pose,
     ground: Ground,
 }
@@ -36,7 +38,7 @@ impl Stage {
         let model = renderer.model(&gpu.device, &gpu.queue, &character)?;
         let rest = Pose::rest(&character.rig);
         let ground = Ground { center: [0.0; 3], radius: 10.0, cell: 0.5, color: [0.36, 0.37, 0.39], shadow: 0.45 };
-        let mut stage = Self { character, skinner, id, model, rest, ground };
+        let mut stage = Self { character, skinner, id, model, textures: None, rest, ground };
         stage.play(None, false)?;
         Ok(stage)
     }
@@ -55,6 +57,21 @@ impl Stage {
     /// Shows a pose.
     pub fn hold(&mut self, pose: &Pose) -> Result<()> {
         self.skinner.drive(self.id, Drive::Local(pose))
+    }
+
+    /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights.
+    pub fn mix(
+        &mut self,
+        gpu: &Opened,
+        renderer: &Renderer,
+        pictures: &[Option<Image>],
+        weights: &[f32],
+    ) -> Result<()> {
+        let samples: Vec<Option<&Image>> = pictures.iter().map(Option::as_ref).collect();
+        let mut textures = renderer.texture_mix(&gpu.device, &gpu.queue, &self.character, &samples)?;
+        textures.set_weights(weights)?;
+        self.textures = Some(textures);
+        Ok(())
     }
 
     fn reset_morphs(&mut self, part: usize) -> Result<()> {
@@ -86,7 +103,15 @@ impl Stage {
         grid: bool,
     ) -> Result<()> {
         self.skinner.record(encoder);
-        let instances = [Instance { character: self.id, model: &self.model, transform: Affine::IDENTITY }];
+        if let Some(textures) = &mut self.textures {
+            textures.record(encoder);
+        }
+        let instances = [Instance {
+            character: self.id,
+            model: &self.model,
+            textures: self.textures.as_ref(),
+            transform: Affine::IDENTITY,
+        }];
         let scene = Scene {
             camera,
             light: &Light::default(),

@@ -1,0 +1,47 @@
+//! Pictures that the samples of a pose space name.
+
+use std::path::{Component, Path};
+
+use dermis::Character;
+use dermis::character::Image;
+use dermis::pose::PoseSpace;
+
+/// Largest picture file, bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// One picture, or none, per sample; `None` when no sample names one. A name is first looked for among the character's own
+/// pictures, then as a file in the folder of the pose-space file.
+pub fn of_samples(space: &PoseSpace, character: &Character, file: &Path) -> Result<Option<Vec<Option<Image>>>, String> {
+    if space.samples().iter().all(|s| s.texture.is_none()) {
+        return Ok(None);
+    }
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let picture = |pose: &str, name: &str| {
+        let own = character.images.iter().find(|i| i.name == name);
+        own.map_or_else(
+            || open(folder, name).map_err(|e| format!("poses.{pose}.texture: {name:?} {e}")),
+            |i| Ok(i.clone()),
+        )
+    };
+    let pictures = space.samples().iter().map(|s| s.texture.as_deref().map(|name| picture(&s.name, name)).transpose());
+    pictures.collect::<Result<_, _>>().map(Some)
+}
+
+/// A PNG or JPEG inside `folder`.
+fn open(folder: &Path, name: &str) -> Result<Image, String> {
+    let inside = !name.contains('\\') && Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
+    if !inside || name.is_empty() {
+        return Err("is neither a picture of the model nor a file in the pose space's folder".into());
+    }
+    let path = folder.join(name);
+    let real = |p: &Path| p.canonicalize().map_err(|e| format!("is no picture of the model, and {}: {e}", p.display()));
+    let root = real(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    let file = real(&path)?;
+    let about = std::fs::metadata(&file).map_err(|e| e.to_string())?;
+    if !file.starts_with(&root) || !about.is_file() || about.len() > LARGEST {
+        return Err("is not a file in the pose space's folder".into());
+    }
+    let bytes = std::fs::read(&file).map_err(|e| e.to_string())?;
+    let rgba = image::load_from_memory(&bytes).map_err(|e| e.to_string())?.into_rgba8();
+    Ok(Image { name: name.into(), width: rgba.width(), height: rgba.height(), rgba: rgba.into_raw() })
+}
