@@ -2,7 +2,7 @@
 
 use dermis::wgpu;
 
-use super::{Outcome, device};
+use super::{Outcome, device, output};
 
 /// Lists the adapters it can run on, and why not.
 #[derive(clap::Args, Default)]
@@ -15,11 +15,11 @@ pub struct Args {
 pub fn run(args: Args, _adapter: Option<&str>) -> Outcome {
     let found = device::candidates(&device::instance(), None);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&json(&found))?);
+        output::say(&serde_json::to_string_pretty(&json(&found))?)?;
         return Ok(());
     }
     if found.is_empty() {
-        println!("{}", device::no_adapter());
+        output::say(&device::no_adapter())?;
         return Ok(());
     }
     let mut rows = vec![["", "name", "type", "backend", "driver", "usable"].map(String::from)];
@@ -32,7 +32,7 @@ pub fn run(args: Args, _adapter: Option<&str>) -> Outcome {
     let widths = [0, 1, 2, 3, 4].map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0));
     for row in &rows {
         let cells: Vec<String> = widths.iter().zip(row).map(|(&w, cell)| format!("{cell:w$}")).collect();
-        println!("{}  {}", cells.join("  "), row[5]);
+        output::say(&format!("{}  {}", cells.join("  "), row[5]))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use dermis::wgpu;
 use serde::Serialize;
 
-use super::{Outcome, device};
+use super::{Outcome, device, output};
 use kernels::{Copy, PerCharacter};
 use scene::{Crowd, Ours};
 
@@ -71,17 +71,22 @@ struct Other {
 }
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
+    if let Some(path) = &args.json {
+        output::check(path, &[], true)?;
+        // Before the measurement, not after it.
+        output::check_folder(path)?;
+    }
     let (device, queue, info) = device::open(adapter)?;
-    println!("{} ({}), {}", info.name, info.backend, info.driver_info);
-    println!(
+    output::say(&format!("{} ({}), {}", info.name, info.backend, info.driver_info))?;
+    output::say(&format!(
         "dermis {}; wall-clock time of a frame, posing included; ratios above 1: ours is faster",
         dermis_version()
-    );
-    println!();
-    println!(
+    ))?;
+    output::say("")?;
+    output::say(&format!(
         "{:<16} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
         "case", "vertices", "median", "p10", "p90", "Mvertices/s", "B/vertex", "GB/s"
-    );
+    ))?;
     let rounds = if args.quick { 7 } else { 31 };
     let mut cases = vec![Crowd { name: "crowd-1000", characters: 1000, vertices: 1728, joints: 24 }];
     if args.quick {
@@ -101,7 +106,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     for crowd in cases {
         let case = measure(&device, &queue, crowd, rounds)?;
         let ratios: Vec<String> = case.ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
-        println!(
+        output::say(&format!(
             "{:<16} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
             case.name,
             case.vertices,
@@ -112,12 +117,12 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             case.bytes_per_vertex,
             case.gbytes_per_s,
             ratios.join(", ")
-        );
+        ))?;
         report.cases.push(case);
     }
     if let Some(path) = args.json {
         let text = serde_json::to_string_pretty(&report)?;
-        std::fs::write(&path, text + "\n").map_err(|e| format!("{}: {e}", path.display()))?;
+        output::write(&path, |to| Ok(writeln!(to, "{text}")?))?;
     }
     Ok(())
 }

@@ -143,7 +143,10 @@ pub fn run(args: Args) -> Outcome {
         let pruned = prune(&influences, &options, &context)?;
         args.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
         let method = if args.method == Method::Heat { "heat" } else { "distance" };
-        println!("mesh {file_mesh}: {} vertices bound to {joints} joints by {method}", file.positions.len());
+        output::say(&format!(
+            "mesh {file_mesh}: {} vertices bound to {joints} joints by {method}",
+            file.positions.len()
+        ))?;
         bound.warnings.iter().for_each(|w| eprintln!("warning: mesh {file_mesh}: {w}"));
     }
     edit.warnings().iter().for_each(|w| eprintln!("warning: {w}"));

@@ -6,7 +6,7 @@ use dermis::Character;
 use dermis::character::{AlphaMode, Mesh, Skin};
 use serde_json::{Value, json};
 
-use super::{Outcome, model};
+use super::{Outcome, model, output};
 
 /// Says what is in a model: meshes, joints, influences, clips, morph targets, textures, warnings.
 #[derive(clap::Args)]
@@ -22,11 +22,7 @@ pub fn run(args: Args) -> Outcome {
     let character = model::open(&args.model)?;
     let summary = Summary::new(&character);
     let text = if args.json { format!("{:#}\n", to_json(&character, &summary)) } else { to_text(&character, &summary) };
-    // Not `print!`: a reader that closed the pipe (`| head`) is no reason to panic.
-    match std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
-        _ => Ok(()),
-    }
+    output::say(text.trim_end())
 }
 
 /// Counts over the whole character, each mesh once.

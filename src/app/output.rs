@@ -17,6 +17,35 @@ pub fn check(output: &Path, inputs: &[&Path], force: bool) -> Result<(), Box<dyn
     Ok(())
 }
 
+/// Refuses a file whose folder does not exist, before anything is computed for it.
+pub fn check_folder(output: &Path) -> Result<(), Box<dyn Error>> {
+    match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(format!("{}: there is no folder {}", output.display(), folder.display()).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// True when two outputs, which need not exist yet, are the same file.
+pub fn same(a: &Path, b: &Path) -> bool {
+    let place = |p: &Path| {
+        let folder = p.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        p.canonicalize().ok().or_else(|| Some(folder.canonicalize().ok()?.join(p.file_name()?)))
+    };
+    place(a).is_some_and(|a| place(b) == Some(a))
+}
+
+/// Writes a line to the standard output. Not `println!`: a full disk is an error, and a reader that has seen enough
+/// (`| head`) is none.
+pub fn say(text: &str) -> Result<(), Box<dyn Error>> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}").into()),
+        _ => Ok(()),
+    }
+}
+
 /// What a result is written to.
 pub trait Sink: Write + Seek {}
 

@@ -110,7 +110,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             let (picture, _) = shot.take(character, adapter)?;
             picture.save(out)?;
         }
-        _ => print!("{}", text()?),
+        _ => output::say(text()?.trim_end())?,
     }
     let cut = blended.clamped.iter().filter(|c| **c).count();
     if cut > 0 {

@@ -94,6 +94,10 @@ pub fn run(args: Args) -> Outcome {
     if let Some(report) = &args.report {
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
         output::check(report, &inputs, args.force)?;
+        output::check_folder(report)?;
+        if let Some(target) = targets.iter().flatten().find(|target| output::same(target, report)) {
+            return Err(format!("{}: is where a result goes, not the report", target.display()).into());
+        }
     }
     let bar = if args.inputs.len() > 1 { ProgressBar::new(args.inputs.len() as u64) } else { ProgressBar::hidden() };
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
@@ -122,7 +126,7 @@ pub fn run(args: Args) -> Outcome {
     match <[_; 1]>::try_from(outcomes) {
         Ok([outcome]) => {
             let done = outcome?;
-            print!("{}", done.report);
+            output::say(done.report.to_string().trim_end())?;
             done.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
             Ok(())
         }
@@ -142,6 +146,11 @@ fn targets(args: &Args) -> Result<Vec<Result<PathBuf, String>>, Box<dyn Error>> 
         }
         output::check(&args.output, &[&args.inputs[0]], args.force)?;
         return Ok(vec![Ok(args.output.clone())]);
+    }
+    let like_a_file =
+        args.output.extension().is_some_and(|e| ["glb", "gltf", "vrm"].iter().any(|k| e.eq_ignore_ascii_case(k)));
+    if like_a_file && !args.output.is_dir() {
+        return Err(format!("{}: several files go into a folder, not into one file", args.output.display()).into());
     }
     std::fs::create_dir_all(&args.output).map_err(|e| format!("{}: {e}", args.output.display()))?;
     let mut taken: HashMap<PathBuf, &Path> = HashMap::new();
@@ -163,7 +172,11 @@ fn targets(args: &Args) -> Result<Vec<Result<PathBuf, String>>, Box<dyn Error>> 
 }
 
 fn read_priorities(path: &Path) -> Result<Priorities, Box<dyn Error>> {
-    let text = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let fail = |e: std::io::Error| format!("{}: {e}", path.display());
+    if !std::fs::metadata(path).map_err(fail)?.is_file() {
+        return Err(format!("{}: is not a regular file", path.display()).into());
+    }
+    let text = std::fs::read(path).map_err(fail)?;
     Ok(serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?)
 }
 
@@ -281,20 +294,22 @@ fn report_json(args: &Args, outcomes: &[Result<Done, String>]) -> serde_json::Va
 fn summary(args: &Args, outcomes: &[Result<Done, String>]) -> Outcome {
     let names: Vec<String> = args.inputs.iter().map(|i| i.display().to_string()).collect();
     let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(0).max(4);
-    println!(
+    output::say(&format!(
         "{:width$}  {:>8}  {:>7}  {:>6}  {:>9}  {:>12}",
         "file", "vertices", "most", "ties", "removed", "displaced"
-    );
+    ))?;
     for (name, outcome) in names.iter().zip(outcomes) {
         match outcome {
-            Err(_) => println!("{name:width$}  failed"),
+            Err(_) => output::say(&format!("{name:width$}  failed"))?,
             Ok(done) => {
                 let p = &done.report.prune;
                 let most = |counts: &[usize]| counts.iter().rposition(|&n| n > 0).unwrap_or(0);
                 let change = format!("{}→{}", most(&p.before), most(&p.after));
                 let percent = done.report.displacement.as_ref().map_or(0.0, |d| d.percent());
                 let (vertices, ties, removed) = (p.removed.len(), p.ties.met, p.removed_max());
-                println!("{name:width$}  {vertices:>8}  {change:>7}  {ties:>6}  {removed:>9.4}  {percent:>10.4} %");
+                output::say(&format!(
+                    "{name:width$}  {vertices:>8}  {change:>7}  {ties:>6}  {removed:>9.4}  {percent:>10.4} %"
+                ))?;
             }
         }
     }

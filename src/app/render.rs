@@ -60,6 +60,9 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if args.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
         return Err(format!("{}: the name must end in .png", args.output.display()).into());
     }
+    if !(args.yaw.is_finite() && args.pitch.is_finite()) {
+        return Err("--yaw and --pitch must be finite".into());
+    }
     if args.time.is_nan() {
         return Err("--time is not a number".into());
     }
@@ -77,7 +80,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     let (picture, adapter) = shot.take(character, adapter)?;
     picture.save(&args.output)?;
     let [width, height] = args.size;
-    println!("{name}: {width}x{height}, drawn on {adapter}, to {}", args.output.display());
+    output::say(&format!("{name}: {width}x{height}, drawn on {adapter}, to {}", args.output.display()))?;
     Ok(())
 }
 

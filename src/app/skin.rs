@@ -103,7 +103,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         n => format!("{n} primitives"),
     };
     let (name, out) = (&character.name, args.output.display());
-    println!("{name}: {vertices} vertices in {primitives}, skinned on {}, to {out}", info.name);
+    output::say(&format!("{name}: {vertices} vertices in {primitives}, skinned on {}, to {out}", info.name))?;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use winit::event_loop::EventLoop;
 
 use super::render::Shot;
-use super::{Outcome, tube};
+use super::{Outcome, output, tube};
 
 /// Opens the viewer.
 ///
@@ -34,6 +34,13 @@ pub struct Args {
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if args.model.as_deref().is_some_and(|m| m == Path::new("hand") && !m.exists()) {
         return Err("the built-in hands are not there yet".into());
+    }
+    if let Some(screenshot) = &args.screenshot {
+        if screenshot.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
+            return Err(format!("{}: the name must end in .png", screenshot.display()).into());
+        }
+        let inputs: Vec<&Path> = args.model.as_deref().into_iter().collect();
+        output::check(screenshot, &inputs, false)?;
     }
     let event_loop = match EventLoop::<app::Event>::with_user_event().build() {
         Ok(event_loop) => event_loop,
