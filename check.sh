@@ -12,7 +12,7 @@ need_packages() {
     local missing=()
     ls /usr/share/vulkan/icd.d/*.json >/dev/null 2>&1 || missing+=(mesa-vulkan-drivers)
     # Not `grep -q`: it would end the pipe early, which pipefail takes for a failure.
-    ldconfig -p | grep 'libEGL\.so\.1' >/dev/null || missing+=(libegl1)
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -p | grep 'libEGL\.so\.1' >/dev/null || missing+=(libegl1)
     command -v xvfb-run >/dev/null || missing+=(xvfb)
     [ ${#missing[@]} -eq 0 ] && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
