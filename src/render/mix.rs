@@ -2,7 +2,7 @@
 
 use super::model::{ModelMaterial, Pictures, material};
 use super::{Renderer, texture};
-use crate::character::{Character, Image, Material};
+use crate::character::{Character, Image, Material, Sampler, Wrap};
 use crate::{Error, Result};
 
 /// Linear light, so that pictures mix as light does; every device can draw, blend and filter it.
@@ -162,7 +162,9 @@ impl Mixed {
             let one = wgpu::TextureViewDescriptor { base_mip_level, mip_level_count: Some(1), ..Default::default() };
             target.create_view(&one)
         };
-        let sampler = texture::sampler(device, &crate::character::Sampler::default());
+        // Clamped: a picture smaller than the target must not bleed over its opposite edge.
+        let clamped = Sampler { wrap_u: Wrap::Clamp, wrap_v: Wrap::Clamp, ..Sampler::default() };
+        let sampler = texture::sampler(device, &clamped);
         let group = |view: &&wgpu::TextureView| {
             device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("mix"),
