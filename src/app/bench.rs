@@ -24,6 +24,8 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// One contestant: makes frame `i`, submitted but not waited for.
 trait Contestant {
     fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32);
@@ -79,8 +81,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     let (device, queue, info) = device::open(adapter)?;
     output::say(&format!("{} ({}), {}", info.name, info.backend, info.driver_info))?;
     output::say(&format!(
-        "dermis {}; wall-clock time of a frame, posing included; ratios above 1: ours is faster",
-        dermis_version()
+        "dermis {VERSION}; wall-clock time of a frame, posing included; ratios above 1: ours is faster"
     ))?;
     output::say("")?;
     output::say(&format!(
@@ -99,7 +100,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         adapter: info.name,
         backend: info.backend.to_string(),
         driver: info.driver_info,
-        version: dermis_version(),
+        version: VERSION,
         clock: "wall",
         cases: Vec::new(),
     };
@@ -125,10 +126,6 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         output::write(&path, |to| Ok(writeln!(to, "{text}")?))?;
     }
     Ok(())
-}
-
-fn dermis_version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
 }
 
 /// Checks the answers, then times the contestants in turn: whatever disturbs the machine disturbs them all.

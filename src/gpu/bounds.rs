@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::character::CharacterId;
+use super::pages::largest_binding;
 use super::ranges::Ranges;
 use super::skinner::Skinner;
 use crate::{Error, Result};
@@ -84,8 +85,7 @@ impl Boxes {
         if let Some(start) = self.ranges.allocate(1) {
             return Ok((start, false));
         }
-        let limits = device.limits();
-        let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / BOX_BYTES;
+        let limit = largest_binding(device) / BOX_BYTES;
         let old = u64::from(self.ranges.capacity());
         // The upper two bits of an instance's last word are not the box's.
         let limit = limit.min(1 << 30);

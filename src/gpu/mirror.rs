@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::pages::largest_binding;
 use super::ranges::Ranges;
 use crate::{Error, Result};
 
@@ -44,9 +45,7 @@ impl<T: Pod> Mirror<T> {
         if let Some(start) = self.ranges.allocate(count) {
             return Ok((start, false));
         }
-        let limits = device.limits();
-        let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
-        let largest = (bytes / size_of::<T>() as u64).min(u64::from(u32::MAX / 4)) as u32;
+        let largest = (largest_binding(device) / size_of::<T>() as u64).min(u64::from(u32::MAX / 4)) as u32;
         let old = self.ranges.capacity();
         let needed = old.saturating_add(count);
         if needed > largest {

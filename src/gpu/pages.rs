@@ -3,6 +3,12 @@
 use super::ranges::Ranges;
 use crate::{Error, Result};
 
+/// Bytes that one storage buffer may have and be bound whole.
+pub(super) fn largest_binding(device: &wgpu::Device) -> u64 {
+    let limits = device.limits();
+    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size)
+}
+
 /// A place in a [`Pages`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -41,15 +47,14 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub fn new(device: &wgpu::Device, kind: PageKind) -> Self {
-        let limits = device.limits();
-        let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let bytes = largest_binding(device);
         let widest = kind.streams.iter().map(|s| s.1).max().unwrap_or(4);
         // Indices are u32 words in the shader.
         let largest = (bytes / widest).min(u64::from(u32::MAX) / widest.div_ceil(4)) as u32;
         Self { kind, largest, pages: Vec::new() }
     }
 
-    /// Bytes a new allocation of `count` elements would add; 0 when it fits in what is there.
+    /// Room for `count` elements in one page: the first that has it, else a new one.
     pub fn allocate(&mut self, device: &wgpu::Device, count: u32) -> Result<Place> {
         if count > self.largest {
             return Err(Error::DeviceLimit {

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::pages::largest_binding;
 use super::ranges::Ranges;
 use crate::character::{Clip, Interpolation, Rig, Skin, Target};
 use crate::{Error, Result};
@@ -139,8 +140,7 @@ impl Scratch {
         if let Some(start) = self.ranges.allocate(rows) {
             return Ok((start, false));
         }
-        let limits = device.limits();
-        let largest = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 16;
+        let largest = largest_binding(device) / 16;
         let needed = u64::from(self.ranges.capacity()) + u64::from(rows);
         if needed > largest {
             return Err(Error::DeviceLimit { what: "rows of world transforms", needed, limit: largest });
