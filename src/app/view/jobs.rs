@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_job_answers_once_and_survives_a_panic() {
         let (sender, woken) = channel();
-        let jobs = Jobs::new(move || drop(sender.send(())), None);
+        let jobs = Jobs::new(move || sender.send(()).unwrap_or_default(), None);
         let mut fine = jobs.start("counting", |progress| {
             progress.say("nearly");
             Ok(7)
