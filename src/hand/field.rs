@@ -75,7 +75,6 @@ impl Field {
     }
 
     /// Distance to one finger alone.
-    #[cfg(test)]
     pub fn finger(&self, finger: usize, p: Vec3) -> f32 {
         self.fingers[finger].join(f32::INFINITY, p)
     }
