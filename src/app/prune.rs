@@ -11,7 +11,7 @@ use dermis::io::{FileEdit, FileMesh};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::weights::Weights;
-use super::{Outcome, output};
+use super::{Outcome, model, output};
 
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
 #[derive(clap::Args)]
@@ -89,6 +89,7 @@ impl Args {
 type Priorities = BTreeMap<String, f32>;
 
 pub fn run(args: Args) -> Outcome {
+    args.inputs.iter().try_for_each(|input| model::needs_file(input))?;
     let priorities = args.priority.as_deref().map(read_priorities).transpose()?.unwrap_or_default();
     let targets = targets(&args)?;
     if let Some(report) = &args.report {
