@@ -98,8 +98,11 @@ fn weights_are_few_and_keep_to_their_finger() {
         let part = &nodes[row[0].joint as usize].name;
         if (part.contains("intermediate") || part.contains("distal")) && row[0].weight > 0.5 {
             let own = finger(row[0].joint);
-            let others: f32 =
-                row.iter().filter(|i| i.joint as usize % JOINTS > 0 && finger(i.joint) != own).map(|i| i.weight).sum();
+            let others: f32 = row
+                .iter()
+                .filter(|i| !(i.joint as usize).is_multiple_of(JOINTS) && finger(i.joint) != own)
+                .map(|i| i.weight)
+                .sum();
             worst = worst.max(others);
         }
         assert!(row.iter().all(|i| !nodes[i.joint as usize].name.contains("tip")), "vertex {v}");
