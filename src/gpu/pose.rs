@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::memory::{Budget, Usage};
 use super::pages::largest_binding;
 use super::ranges::Ranges;
 use crate::character::{Clip, Interpolation, Rig, Skin, Target};
@@ -13,6 +14,8 @@ pub(crate) const SHARED_NODES: u32 = 320;
 pub(crate) const JOINT_WORDS: u32 = 13;
 /// No clip, or no channel; `NONE` of the shader.
 pub(crate) const NONE: u32 = u32::MAX;
+/// Bytes of a row of scratch.
+const ROW_BYTES: u64 = 16;
 /// Words of a rig's head.
 const HEAD_WORDS: usize = 8;
 
@@ -123,17 +126,24 @@ impl PosePipeline {
 pub(crate) struct Scratch {
     ranges: Ranges,
     pub buffer: wgpu::Buffer,
+    budget: Budget,
 }
 
 impl Scratch {
-    pub fn new(device: &wgpu::Device) -> Self {
-        Self { ranges: Ranges::new(1), buffer: Self::make(device, 1) }
+    pub fn new(device: &wgpu::Device, budget: &Budget) -> Self {
+        budget.take_anyway(ROW_BYTES);
+        Self { ranges: Ranges::new(1), buffer: Self::make(device, 1), budget: budget.clone() }
+    }
+
+    pub fn usage(&self) -> Usage {
+        let bytes = |rows: u32| u64::from(rows) * ROW_BYTES;
+        Usage { allocated: bytes(self.ranges.capacity()), used: bytes(self.ranges.used()) }
     }
 
     fn make(device: &wgpu::Device, rows: u32) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("dermis scratch"),
-            size: u64::from(rows) * 16,
+            size: u64::from(rows) * ROW_BYTES,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         })
@@ -149,12 +159,15 @@ impl Scratch {
         if let Some(start) = self.ranges.allocate(rows) {
             return Ok((start, false));
         }
-        let largest = largest_binding(device) / 16;
+        let largest = largest_binding(device) / ROW_BYTES;
         let needed = u64::from(self.ranges.capacity()) + u64::from(rows);
         if needed > largest {
             return Err(Error::DeviceLimit { what: "rows of world transforms", needed, limit: largest });
         }
-        let capacity = (2 * u64::from(self.ranges.capacity())).max(needed).min(largest) as u32;
+        let old = u64::from(self.ranges.capacity());
+        let capacity = self.budget.capacity(needed, (2 * old).max(needed).min(largest), ROW_BYTES) as u32;
+        self.budget.take(u64::from(capacity) * ROW_BYTES)?;
+        self.budget.give(old * ROW_BYTES);
         self.ranges.grow(capacity);
         self.buffer = Self::make(device, capacity);
         Ok((self.ranges.allocate(rows).unwrap_or(0), true))

@@ -1,6 +1,7 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
 use super::character::{CharacterData, DriveState, Slot, Todo, clip_time};
+use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
 use super::schedule::{Dispatch, Work, schedule};
@@ -85,6 +86,14 @@ impl Frame {
             table_rows: Vec::new(),
             batch_bytes: Vec::new(),
         }
+    }
+
+    /// Bytes of what a frame reads besides the assets.
+    pub fn usage(&self) -> Usage {
+        let buffers = [&self.tables, &self.batches, &self.posed_buffer, &self.pose_batches];
+        let all = buffers.into_iter().chain(&self.unused).map(wgpu::Buffer::size).sum();
+        let rows = 16 * self.table_rows.len() + self.batch_bytes.len() + 4 * self.posed_uploaded.len();
+        Usage { allocated: all, used: rows as u64 }
     }
 
     /// A shared buffer was replaced: the bind groups are made anew by the next `prepare`.

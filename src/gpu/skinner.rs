@@ -7,10 +7,12 @@ use super::bounds::Boxes;
 use super::character::{
     CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
 };
+use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
 use super::pose::{CharacterRecord, Scratch};
+use super::read_back::ReadBacks;
 use super::record::Frame;
 use super::rig::{RigData, RigDescriptor};
 use super::schedule::MeshPlace;
@@ -30,6 +32,9 @@ pub struct SkinnerDescriptor {
     pub previous_positions: bool,
     /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
     pub bounds: bool,
+    /// Bytes of GPU memory that the skinner's buffers may take, as [`Skinner::memory`] counts them; what would pass it is
+    /// refused with [`Error::OverBudget`]. An empty skinner takes less than 100 kB. Default: no limit but the device's.
+    pub memory_budget: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -70,6 +75,7 @@ pub struct Skinner {
     pub(super) morph_weights: Mirror<f32>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
+    pub(super) read_backs: ReadBacks,
 }
 
 static NEXT_UID: AtomicU32 = AtomicU32::new(0);
@@ -89,6 +95,7 @@ impl Skinner {
             });
         }
         let pipelines = descriptor.pipelines.clone().unwrap_or_else(|| Arc::new(Pipelines::new(device)));
+        let budget = &Budget::new(descriptor.memory_budget);
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let assets = PageKind {
             what: "rows of 16 bytes of mesh data in one page",
@@ -112,20 +119,21 @@ impl Skinner {
             meshes: Vec::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
-            assets: Pages::new(device, assets),
-            outputs: Pages::new(device, outputs),
+            assets: Pages::new(device, budget, assets),
+            outputs: Pages::new(device, budget, outputs),
             previous: descriptor.previous_positions,
-            boxes: descriptor.bounds.then(|| Boxes::new(device)),
-            rig_words: Mirror::new(device, "words of rigs and clips", 1 << 12),
+            boxes: descriptor.bounds.then(|| Boxes::new(device, budget)),
+            rig_words: Mirror::new(device, budget, "words of rigs and clips", 1 << 12),
             spaces: Vec::new(),
-            states: Mirror::new(device, "words of pose space states", 1 << 10),
+            states: Mirror::new(device, budget, "words of pose space states", 1 << 10),
             state_words: Vec::new(),
-            records: Mirror::new(device, "characters", 1 << 4),
-            scratch: Scratch::new(device),
-            palettes: Mirror::new(device, "joints in all palettes", 1 << 10),
-            morph_weights: Mirror::new(device, "morph weights", 1 << 8),
+            records: Mirror::new(device, budget, "characters", 1 << 4),
+            scratch: Scratch::new(device, budget),
+            palettes: Mirror::new(device, budget, "joints in all palettes", 1 << 10),
+            morph_weights: Mirror::new(device, budget, "morph weights", 1 << 8),
             frame: Frame::new(device),
             worlds: Vec::new(),
+            read_backs: ReadBacks::default(),
             device: device.clone(),
         })
     }
