@@ -212,8 +212,8 @@ impl Skinner {
             return Err(Error::OutOfRange { what: "part", index: part, count: data.parts.len() });
         };
         let Some(boxes) = &self.boxes else { return Ok(None) };
-        // What arrived earlier is of another character in the same place.
-        if data.first_frame.is_none_or(|first| first > boxes.arrived_frame) {
+        // What arrived earlier is of another part in the same place.
+        if found.first_frame.is_none_or(|first| first > boxes.arrived_frame) {
             return Ok(None);
         }
         Ok(boxes.arrived.get(found.bounds as usize).map(|&words| Bounds::from_words(words)))

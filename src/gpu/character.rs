@@ -6,18 +6,20 @@ use super::pages::Place;
 use crate::math::Affine;
 use crate::pose::{Pose, SpaceState};
 
-/// A rig of a [`super::Skinner`].
+/// A rig of a [`super::Skinner`]; stale after [`super::Skinner::remove_rig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RigId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
-/// A mesh of a [`super::Skinner`].
+/// A mesh of a [`super::Skinner`]; stale after [`super::Skinner::remove_mesh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MeshId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
 /// A spawned character; stale after [`super::Skinner::despawn`].
@@ -43,11 +45,12 @@ impl From<MeshId> for PartId {
     }
 }
 
-/// A pose space of a [`super::Skinner`].
+/// A pose space of a [`super::Skinner`]; stale once its rig is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpaceId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
 /// Where a character's pose comes from.
@@ -110,6 +113,10 @@ pub(super) struct PartData {
     pub morphs: (u32, u32),
     /// Its box, if there are any.
     pub bounds: u32,
+    /// The frame it is first skinned in.
+    pub first_frame: Option<u64>,
+    /// Its box has been emptied.
+    pub boxed: bool,
 }
 
 /// What the next `record` does to a character's vertices.
@@ -155,8 +162,6 @@ pub(super) struct CharacterData {
     pub todo: Todo,
     /// The frame it is first skinned in.
     pub first_frame: Option<u64>,
-    /// Its boxes have been emptied once.
-    pub boxed: bool,
     /// Clip time it was last posed at; in a pose space the host's seconds.
     pub clip_time: f64,
 }

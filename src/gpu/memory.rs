@@ -94,9 +94,9 @@ pub struct Memory {
 impl Memory {
     /// All kinds together.
     pub fn total(&self) -> Usage {
-        let Self { assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back } = *self;
-        let all =
-            [assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back];
+        let Self { assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back } =
+            *self;
+        let all = [assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back];
         all.into_iter().fold(Usage::default(), std::ops::Add::add)
     }
 }

@@ -21,6 +21,7 @@ mod schedule;
 mod skin;
 mod skinner;
 mod space;
+mod spawn;
 #[cfg(test)]
 mod tests;
 

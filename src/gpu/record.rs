@@ -1,6 +1,6 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
-use super::character::{CharacterData, DriveState, Slot, Todo, clip_time};
+use super::character::{CharacterData, DriveState, PartData, Slot, Todo, clip_time};
 use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
@@ -11,6 +11,9 @@ use super::space::SpaceData;
 
 /// A looping clip's start moves on by whole loops after this many seconds, so that f32 differences stay exact enough.
 const REBASE_SECONDS: f64 = 256.0;
+
+/// Flag of a character of which some parts are skinned for the first time; the shader does not see it.
+const PARTLY_FRESH: u32 = 4;
 
 /// What the passes of one frame read besides the assets, and scratch kept for its capacity.
 #[derive(Debug)]
@@ -144,6 +147,7 @@ impl Skinner {
             if character.visible && (character.changed || playing) {
                 character.todo = Todo::Skin;
                 character.first_frame.get_or_insert(frame.number);
+                character.parts.iter_mut().for_each(|p| _ = p.first_frame.get_or_insert(frame.number));
                 let (palette, joints) = character.palette;
                 match character.drive {
                     DriveState::Local => {
@@ -176,16 +180,20 @@ impl Skinner {
                 }
                 character.changed = false;
             }
-            if let (false, Some(boxes)) = (character.boxed, &self.boxes) {
-                character.boxed = true;
-                character.parts.iter().for_each(|part| boxes.empty(queue, part.bounds));
+            if let Some(boxes) = &self.boxes {
+                for part in character.parts.iter_mut().filter(|p| !p.boxed) {
+                    part.boxed = true;
+                    boxes.empty(queue, part.bounds);
+                }
             }
             if character.todo != Todo::Nothing {
                 let mut flags = 0;
                 if self.previous {
+                    let is_fresh = |part: &PartData| part.first_frame == Some(frame.number);
                     flags = match character.todo {
                         Todo::Settle => SETTLE,
-                        _ if character.first_frame == Some(frame.number) => FRESH,
+                        _ if character.parts.iter().all(is_fresh) => FRESH,
+                        _ if character.parts.iter().any(is_fresh) => PARTLY_FRESH,
                         _ => 0,
                     };
                 }
@@ -236,6 +244,11 @@ impl Skinner {
             let Some(character) = self.slots[index as usize].character.as_ref() else { continue };
             for part in character.parts.iter().filter(|p| p.output.count > 0) {
                 let mesh = &self.meshes[part.mesh as usize];
+                let flags = match (flags, part.first_frame == Some(frame.number)) {
+                    (PARTLY_FRESH, true) => FRESH,
+                    (PARTLY_FRESH, false) => 0,
+                    _ => flags,
+                };
                 frame.work.push(Work {
                     variant: mesh.variant,
                     asset_page: mesh.place.page,
@@ -344,11 +357,14 @@ impl Skinner {
     /// Records the frame into the host's encoder: at most two pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        let frame = &mut self.frame;
-        if self.previous && frame.recorded {
-            return;
+        if !(self.previous && self.frame.recorded) {
+            self.record_frame(encoder);
         }
-        frame.recorded = true;
+        self.record_read_backs(encoder);
+    }
+
+    fn record_frame(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.frame.recorded = true;
         if let Some(boxes) = &mut self.boxes {
             boxes.record_growth(encoder);
         }

@@ -30,6 +30,10 @@ pub(crate) struct RigData {
     pub rest: Pose,
     /// Where its words start.
     pub words: u32,
+    /// How many they are.
+    pub word_count: u32,
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
     /// Offset of each clip's table in its words.
     pub clip_words: Vec<u32>,
     /// First joint of each skin in a character's palettes; one more than there are skins, the last is the total.
@@ -51,6 +55,8 @@ impl RigData {
         let data = Self {
             rest: Pose::rest(descriptor.rig),
             words: 0,
+            word_count: 0,
+            generation: 0,
             clip_words: words.clips,
             rig: descriptor.rig.clone(),
             skins: descriptor.skins.to_vec(),

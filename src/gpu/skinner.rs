@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
-use super::character::{
-    CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
-};
+use super::character::{CharacterData, CharacterId, Drive, DriveState, MeshId, RigId, Slot, Vertices};
 use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
@@ -39,12 +37,14 @@ pub struct SkinnerDescriptor {
 
 #[derive(Debug)]
 pub(super) struct MeshData {
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
     pub place: Place,
     pub variant: Variant,
     vertex_count: u32,
     pub gpu: MeshPlace,
-    joint_count: u32,
-    morph_count: u32,
+    pub joint_count: u32,
+    pub morph_count: u32,
     pub pipeline: wgpu::ComputePipeline,
 }
 
@@ -60,7 +60,9 @@ pub struct Skinner {
     pub(super) rigs: Vec<RigData>,
     pub(super) meshes: Vec<MeshData>,
     pub(super) slots: Vec<Slot>,
-    free_slots: Vec<u32>,
+    pub(super) free_slots: Vec<u32>,
+    pub(super) free_meshes: Vec<u32>,
+    pub(super) free_rigs: Vec<u32>,
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
     pub(super) previous: bool,
@@ -119,6 +121,8 @@ impl Skinner {
             meshes: Vec::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
+            free_meshes: Vec::new(),
+            free_rigs: Vec::new(),
             assets: Pages::new(device, budget, assets),
             outputs: Pages::new(device, budget, outputs),
             previous: descriptor.previous_positions,
@@ -156,8 +160,16 @@ impl Skinner {
         rig.words = start;
         self.rig_words.data[start as usize..][..words.len()].copy_from_slice(&words);
         self.rig_words.mark(start, words.len() as u32);
-        self.rigs.push(rig);
-        Ok(RigId { skinner: self.uid, index: self.rigs.len() as u32 - 1 })
+        rig.word_count = words.len() as u32;
+        let index = self.free_rigs.pop().unwrap_or(self.rigs.len() as u32);
+        if let Some(removed) = self.rigs.get_mut(index as usize) {
+            rig.generation = removed.generation;
+            *removed = rig;
+        } else {
+            self.rigs.push(rig);
+        }
+        let generation = self.rigs[index as usize].generation;
+        Ok(RigId { skinner: self.uid, index, generation })
     }
 
     /// Packs and uploads a mesh with the default [`MeshOptions`].
@@ -181,7 +193,10 @@ impl Skinner {
         rows.relocate(place.start);
         let buffer = &self.assets.pages[place.page as usize].buffers[0];
         queue.write_buffer(buffer, 16 * u64::from(place.start), bytemuck::cast_slice(&rows.rows));
-        self.meshes.push(MeshData {
+        let index = self.free_meshes.pop().unwrap_or(self.meshes.len() as u32);
+        let generation = self.meshes.get(index as usize).map_or(0, |m| m.generation);
+        let data = MeshData {
+            generation,
             place,
             variant: rows.variant,
             vertex_count: rows.vertex_count,
@@ -193,136 +208,12 @@ impl Skinner {
             joint_count: rows.joint_count,
             morph_count: rows.morph_count,
             pipeline: self.pipelines.skin.variant(&self.device, rows.variant),
-        });
-        Ok(MeshId { skinner: self.uid, index: self.meshes.len() as u32 - 1 })
-    }
-
-    /// A new character in the rest pose, visible; reserves its palettes and its output vertices.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`] for identifiers of another skinner, [`Error::OutOfRange`] for a skin the rig does not have or a
-    /// mesh that names more joints than its skin has, [`Error::DeviceLimit`] past the device's limits. After an error
-    /// everything that was there still works.
-    pub fn spawn(&mut self, rig: RigId, parts: &[PartId]) -> Result<CharacterId> {
-        self.check(rig.skinner, "rig")?;
-        let data = &self.rigs[rig.index as usize];
-        let palette_len = data.palette_len();
-        for part in parts {
-            self.check(part.mesh.skinner, "mesh")?;
-            if part.skin >= data.skin_count() {
-                return Err(Error::OutOfRange { what: "skin", index: part.skin, count: data.skin_count() });
-            }
-            let (joints, needed) = (data.joint_count(part.skin), self.meshes[part.mesh.index as usize].joint_count);
-            if needed > joints {
-                return Err(Error::OutOfRange { what: "joint", index: needed as usize - 1, count: joints as usize });
-            }
-        }
-        let pose = data.rest.clone();
-        let scratch_rows = Scratch::rows(data.node_count());
-        let skin_starts: Vec<u32> = parts.iter().map(|p| data.skin_starts[p.skin]).collect();
-
-        let (palette, palettes_moved) = self.palettes.allocate(&self.device, palette_len)?;
-        let mut character = CharacterData {
-            rig: rig.index,
-            parts: Vec::with_capacity(parts.len()),
-            palette: (palette, palette_len),
-            record: (0, 0),
-            scratch: (0, 0),
-            state: (0, 0),
-            state_dirty: 0..0,
-            drive: DriveState::Local,
-            pose,
-            visible: true,
-            changed: true,
-            todo: Todo::Nothing,
-            first_frame: None,
-            boxed: false,
-            clip_time: f64::NAN,
         };
-        let reserved = self.reserve(&mut character, parts, &skin_starts, scratch_rows);
-        if palettes_moved || !matches!(reserved, Ok(false)) {
-            self.frame.forget_bindings();
+        match self.meshes.get_mut(index as usize) {
+            Some(removed) => *removed = data,
+            None => self.meshes.push(data),
         }
-        if let Err(error) = reserved {
-            self.give_back(character);
-            return Err(error);
-        }
-        let index = self.free_slots.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
-        });
-        let slot = &mut self.slots[index as usize];
-        slot.character = Some(character);
-        self.frame.membership_changed = true;
-        Ok(CharacterId { skinner: self.uid, index, generation: slot.generation })
-    }
-
-    /// What a character needs besides its palettes. True when a shared buffer was replaced; after an error the character
-    /// holds what it already got.
-    fn reserve(
-        &mut self,
-        character: &mut CharacterData,
-        parts: &[PartId],
-        skin_starts: &[u32],
-        scratch_rows: u32,
-    ) -> Result<bool> {
-        let (record, mut moved) = self.records.allocate(&self.device, 1)?;
-        character.record = (record, 1);
-        let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
-        character.scratch = (scratch, scratch_rows);
-        moved |= scratch_moved;
-        for (part, &skin_start) in parts.iter().zip(skin_starts) {
-            let mesh = &self.meshes[part.mesh.index as usize];
-            let (quad_count, morph_count) = (mesh.gpu.quad_count, mesh.morph_count);
-            let (weights, weights_moved) = self.morph_weights.allocate(&self.device, morph_count)?;
-            moved |= weights_moved;
-            self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
-            let output = self.outputs.allocate(&self.device, quad_count).inspect_err(|_| {
-                self.morph_weights.release(weights, morph_count);
-            })?;
-            let morphs = (weights, morph_count);
-            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0 };
-            if let Some(boxes) = &mut self.boxes {
-                let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
-                    self.morph_weights.release(weights, morph_count);
-                    self.outputs.release(output);
-                })?;
-                data.bounds = index;
-                moved |= boxes_moved;
-            }
-            character.parts.push(data);
-        }
-        Ok(moved)
-    }
-
-    fn give_back(&mut self, character: CharacterData) {
-        self.palettes.release(character.palette.0, character.palette.1);
-        self.records.release(character.record.0, character.record.1);
-        self.scratch.release(character.scratch.0, character.scratch.1);
-        self.states.release(character.state.0, character.state.1);
-        for part in character.parts {
-            self.outputs.release(part.output);
-            if let Some(boxes) = &mut self.boxes {
-                boxes.release(part.bounds);
-            }
-            self.morph_weights.release(part.morphs.0, part.morphs.1);
-        }
-    }
-
-    /// Removes a character; its ranges are reused.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`].
-    pub fn despawn(&mut self, character: CharacterId) -> Result<()> {
-        self.character(character)?;
-        let slot = &mut self.slots[character.index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        if let Some(data) = slot.character.take() {
-            self.give_back(data);
-        }
-        self.free_slots.push(character.index);
-        self.frame.membership_changed = true;
-        Ok(())
+        Ok(MeshId { skinner: self.uid, index, generation })
     }
 
     /// Says where a character's pose comes from, from the next `prepare` on.
