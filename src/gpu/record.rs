@@ -412,6 +412,12 @@ impl Skinner {
         }
     }
 
+    /// Pose dispatches the next [`Skinner::record`] makes: one for all that play clips on rigs of at most 320 nodes, one for
+    /// all others that are posed on the GPU.
+    pub fn pose_dispatch_count(&self) -> usize {
+        self.frame.posed.iter().filter(|posed| !posed.is_empty()).count()
+    }
+
     /// Skin dispatches the next [`Skinner::record`] makes: at most one per kernel variant and page.
     pub fn dispatch_count(&self) -> usize {
         self.frame.dispatches.len()

@@ -219,6 +219,17 @@ pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Ve
     (0..mesh.mesh.positions.len()).map(vertex).collect()
 }
 
+/// One skinned part against the reference.
+pub(crate) fn compare_one(
+    mesh: &TestMesh,
+    palette: &[Affine],
+    weights: &[f32],
+    got: &SkinnedVertices,
+) -> Result<f64, String> {
+    let instance = TestInstance { mesh: 0, palette: palette.to_vec(), weights: weights.to_vec() };
+    compare_instance(&reference_instance(mesh, &instance), got, &instance)
+}
+
 /// Positions within 2e-6 of max(extent, largest palette translation): f32 has 6e-8 relative rounding, a blended matrix and
 /// its product take about a dozen such steps on terms up to that size. Directions within 2e-4 rad: half a step of the
 /// packing (5e-5 for a normal, 1e-4 for a tangent with its 15 bits) plus f32 error amplified by the frames' conditioning.
