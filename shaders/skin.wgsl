@@ -14,6 +14,8 @@ override MORPHS: bool = false;
 override PREVIOUS: bool = false;
 // Boxes every instance in.
 override BOUNDS: bool = false;
+// Blends dual quaternions, else matrices.
+override DUAL: bool = false;
 // Instances per workgroup.
 override CHUNK: u32 = 8u;
 
@@ -27,6 +29,8 @@ const DELTA_WORDS: u32 = 10u;
 const SETTLE: u32 = 1u;
 // Skinned for the first time: the positions are the previous ones too.
 const FRESH: u32 = 2u;
+// Rows of a joint in a dual palette.
+const DUAL_ROWS: u32 = 5u;
 // Keys of a coordinate of a workgroup's vertices, and two that keep the rows in different banks of the memory.
 const KEY_STRIDE: u32 = 66u;
 
@@ -61,9 +65,9 @@ struct Job {
 @group(0) @binding(0) var<uniform> batch: Batch;
 @group(0) @binding(1) var<storage, read> assets: array<u32>;
 // Jobs, two elements each, and instances, one each: (first output vertex in the page, first joint in `palettes`,
-// first weight in `morph_weights`, box and flags), and boxes to empty, four each.
+// or first row of a dual palette, first weight in `morph_weights`, box and flags), and boxes to empty, four each.
 @group(0) @binding(2) var<storage, read> tables: array<vec4<u32>>;
-// Three rows per joint.
+// Three rows per joint, the map; in a dual palette five (src/gpu/dual.rs).
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> morph_weights: array<f32>;
 @group(0) @binding(5) var<storage, read_write> positions: array<f32>;
@@ -164,6 +168,42 @@ fn direction(v: vec3<f32>, fallback: vec3<f32>) -> vec3<f32> {
     return select(fallback, v * inverseSqrt(square), square > 1e-24);
 }
 
+struct Rows {
+    r0: vec4<f32>,
+    r1: vec4<f32>,
+    r2: vec4<f32>,
+}
+
+// A weighted sum of the rows of joints in a dual palette.
+struct Dual {
+    x: vec4<f32>,
+    y: vec4<f32>,
+    z: vec4<f32>,
+    w: vec4<f32>,
+    turn: vec4<f32>,
+}
+
+// Adds a joint's rows, all turned to the side of the heaviest joint's rotation.
+fn add_dual(sum: ptr<function, Dual>, at: u32, weight: f32, heaviest: vec4<f32>) {
+    let turn = palettes[at + 4u];
+    let w = select(weight, -weight, dot(turn, heaviest) < 0.0);
+    (*sum).x += w * palettes[at];
+    (*sum).y += w * palettes[at + 1u];
+    (*sum).z += w * palettes[at + 2u];
+    (*sum).w += w * palettes[at + 3u];
+    (*sum).turn += w * turn;
+}
+
+// The affine map of a sum: vec(sum(p) turn*) / |turn|². The turn is no shorter than the heaviest weight.
+fn dual_rows(sum: Dual) -> Rows {
+    let q = sum.turn / dot(sum.turn, sum.turn);
+    return Rows(
+        q.w * sum.x - q.z * sum.y + (q.y * sum.z - q.x * sum.w),
+        q.z * sum.x + q.w * sum.y - (q.x * sum.z + q.y * sum.w),
+        q.x * sum.y - q.y * sum.x + (q.w * sum.z - q.z * sum.w),
+    );
+}
+
 // Makes the positions at `output` the previous ones; a fresh instance has none, and takes `position`.
 fn keep(output: u32, fresh: bool, position: vec3<f32>) {
     let x = positions[3u * output];
@@ -257,7 +297,16 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
             continue;
         }
         let palette = 3u * instance.y;
+        var blended: Rows;
         var at = palette + joints[0];
+        if (DUAL) {
+            let heaviest = palettes[instance.y + joints[0] / 3u * DUAL_ROWS + 4u];
+            var sum: Dual;
+            for (var k = 0u; k < WIDTH; k++) {
+                add_dual(&sum, instance.y + joints[k] / 3u * DUAL_ROWS, weights[k], heaviest);
+            }
+            blended = dual_rows(sum);
+        } else {
         var r0 = weights[0] * palettes[at];
         var r1 = weights[0] * palettes[at + 1u];
         var r2 = weights[0] * palettes[at + 2u];
@@ -295,6 +344,11 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
             r1 += weights[7] * palettes[at + 1u];
             r2 += weights[7] * palettes[at + 2u];
         }
+        blended = Rows(r0, r1, r2);
+        }
+        let r0 = blended.r0;
+        let r1 = blended.r1;
+        let r2 = blended.r2;
         var v = rest;
         if (MORPHS) {
             v = morphed(rest, job, vertex, instance.z);

@@ -31,7 +31,7 @@ fn skin(
     let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor).unwrap();
-    let options = MeshOptions { max_influences: 8, precision: Precision::Fine };
+    let options = MeshOptions { precision: Precision::Fine, ..MeshOptions::default() };
     let mut mesh = |mesh| skinner.add_mesh_with(queue, mesh, options).unwrap_or_else(|e| panic!("{}: {e}", case.model));
     let meshes: Vec<_> = character.meshes.iter().map(&mut mesh).collect();
     let parts: Vec<_> = character.parts.iter().map(|p| PartId { mesh: meshes[p.mesh], skin: p.skin }).collect();

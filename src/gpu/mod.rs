@@ -6,6 +6,7 @@
 
 mod bounds;
 mod character;
+mod dual;
 mod frame;
 mod mesh;
 mod mirror;
@@ -20,12 +21,12 @@ mod skin;
 mod skinner;
 mod space;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
 pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
-pub use mesh::MeshOptions;
+pub use mesh::{MeshOptions, Method};
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;
 pub use skin::{CHUNK, Pipelines};

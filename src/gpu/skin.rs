@@ -59,6 +59,7 @@ pub(crate) struct Variant {
     pub morphs: bool,
     pub previous: bool,
     pub bounds: bool,
+    pub dual: bool,
 }
 
 impl Variant {
@@ -74,6 +75,7 @@ impl Variant {
             morphs,
             previous: false,
             bounds: false,
+            dual: false,
         }
     }
 }
@@ -171,6 +173,7 @@ impl SkinPipelines {
             ("MORPHS", f64::from(u8::from(variant.morphs))),
             ("PREVIOUS", f64::from(u8::from(variant.previous))),
             ("BOUNDS", f64::from(u8::from(variant.bounds))),
+            ("DUAL", f64::from(u8::from(variant.dual))),
             ("CHUNK", f64::from(CHUNK)),
         ];
         let pipeline = self.pipeline(device, "skin", &constants);

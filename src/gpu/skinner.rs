@@ -7,6 +7,7 @@ use super::bounds::Boxes;
 use super::character::{
     CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
 };
+use super::dual::{dual_of_palette, dual_of_pose};
 use super::mesh::{MeshOptions, MeshWords};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
@@ -19,6 +20,7 @@ use super::space::SpaceData;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
+use glam::DQuat;
 
 /// What a [`Skinner`] is made with.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +71,7 @@ pub struct Skinner {
     pub(super) morph_weights: Mirror<f32>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
+    pub(super) turns: Vec<DQuat>,
 }
 
 static NEXT_UID: AtomicU32 = AtomicU32::new(0);
@@ -125,6 +128,7 @@ impl Skinner {
             morph_weights: Mirror::new(device, "morph weights", 1 << 8),
             frame: Frame::new(device),
             worlds: Vec::new(),
+            turns: Vec::new(),
             device: device.clone(),
         })
     }
@@ -209,7 +213,7 @@ impl Skinner {
             }
         }
         let pose = data.rest.clone();
-        let scratch_rows = Scratch::rows(data.node_count());
+        let scratch_rows = Scratch::rows(data.node_count(), false);
         let skin_starts: Vec<u32> = parts.iter().map(|p| data.skin_starts[p.skin]).collect();
 
         let (palette, palettes_moved) = self.palettes.allocate(&self.device, palette_len)?;
@@ -217,6 +221,7 @@ impl Skinner {
             rig: rig.index,
             parts: Vec::with_capacity(parts.len()),
             palette: (palette, palette_len),
+            dual: (0, 0),
             record: (0, 0),
             scratch: (0, 0),
             state: (0, 0),
@@ -262,6 +267,9 @@ impl Skinner {
         let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
         character.scratch = (scratch, scratch_rows);
         moved |= scratch_moved;
+        if parts.iter().any(|p| self.meshes[p.mesh.index as usize].variant.dual) {
+            moved |= self.reserve_dual(character)?;
+        }
         for (part, &skin_start) in parts.iter().zip(skin_starts) {
             let mesh = &self.meshes[part.mesh.index as usize];
             let (vertex_count, morph_count) = (mesh.gpu.vertex_count, mesh.morph_count);
@@ -288,6 +296,7 @@ impl Skinner {
 
     fn give_back(&mut self, character: CharacterData) {
         self.palettes.release(character.palette.0, character.palette.1);
+        self.palettes.release(character.dual.0, character.dual.1);
         self.records.release(character.record.0, character.record.1);
         self.scratch.release(character.scratch.0, character.scratch.1);
         self.states.release(character.state.0, character.state.1);
@@ -362,9 +371,11 @@ impl Skinner {
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
+                    dual_of_pose(rig, &data.pose, &mut self.turns, &mut self.palettes.data, [data.palette, data.dual]);
                 }
                 let first = start + rig.skin_starts[skin] as usize;
                 self.palettes.data[first..first + found].copy_from_slice(palette);
+                dual_of_palette(rig, skin, &mut self.palettes.data, [data.palette, data.dual]);
                 data.drive = DriveState::Palette;
             }
             Drive::Clip { clip, start, looping } => {
