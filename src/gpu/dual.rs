@@ -96,7 +96,8 @@ impl Skinner {
             return Ok(moved);
         }
         let nodes = self.rigs[character.rig as usize].node_count();
-        let needed = character.scratch.1 + Scratch::rows(nodes, true) - Scratch::rows(nodes, false);
+        let linear = Scratch::rows(nodes, false);
+        let needed = character.scratch.1.max(linear) + Scratch::rows(nodes, true) - linear;
         let (start, grown) = self.scratch.allocate(&self.device, needed)?;
         self.scratch.release(character.scratch.0, character.scratch.1);
         character.scratch = (start, needed);

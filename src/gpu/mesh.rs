@@ -21,8 +21,8 @@ pub enum Method {
     /// mirror: where all joints of a vertex agree, so does the result, whatever the weights, as in linear blending.
     ///
     /// Costs, beside [`Method::Linear`]: 80 bytes more of palette per joint of every character that has such a mesh, and in the kernel
-    /// five rows to blend per influence instead of three. With [`super::Drive::Palette`] the rotations are factored out on the CPU, about
-    /// a microsecond per joint; other drives carry them down the hierarchy.
+    /// five rows to blend per influence instead of three. With [`super::Drive::Palette`] the rotations are factored out on the CPU: about
+    /// 0.1 µs per joint that is rigid or nearly so, 2 µs where it shears; other drives carry them down the hierarchy.
     DualQuaternion,
 }
 

@@ -264,11 +264,12 @@ impl Skinner {
     ) -> Result<bool> {
         let (record, mut moved) = self.records.allocate(&self.device, 1)?;
         character.record = (record, 1);
-        let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
-        character.scratch = (scratch, scratch_rows);
-        moved |= scratch_moved;
         if parts.iter().any(|p| self.meshes[p.mesh.index as usize].variant.dual) {
             moved |= self.reserve_dual(character)?;
+        } else {
+            let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
+            character.scratch = (scratch, scratch_rows);
+            moved |= scratch_moved;
         }
         for (part, &skin_start) in parts.iter().zip(skin_starts) {
             let mesh = &self.meshes[part.mesh.index as usize];

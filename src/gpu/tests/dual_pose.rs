@@ -9,7 +9,9 @@ use crate::gpu::dual::{DUAL_ROWS, TURN_WORDS};
 use crate::gpu::pose::{PosePipeline, SOURCE, TURNS_WORD};
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
-use crate::gpu::{Drive, MeshOptions, Method, PartId, RigDescriptor, Skinner, SkinnerDescriptor};
+use crate::gpu::{
+    CharacterId, Drive, MeshOptions, Method, PartId, RigDescriptor, Skinner, SkinnerDescriptor, SpaceId, read_vertices,
+};
 use crate::influence::Precision;
 use crate::math::Affine;
 use crate::pose::{Pose, PoseSpace, SpaceState, skin_palette};
@@ -74,39 +76,30 @@ fn rows(entry: [[f64; 4]; 3], q: [f64; 4]) -> [[f64; 4]; 5] {
     out
 }
 
-/// Linear palettes and rotations of all skins.
-fn expected(case: &Case, drive: &Driven) -> Vec<[[f64; 4]; 5]> {
-    let wide = |m: Affine| m.rows.map(|r| r.map(f64::from));
-    let mut out = Vec::new();
-    for (s, skin) in case.skins.iter().enumerate() {
-        let (palette, turns): (Vec<_>, Vec<_>) = match drive {
-            Driven::Space(state) => {
-                let space = case.space.as_ref().unwrap();
-                let joints = reference::blend(&case.rig, space, state, NOW);
-                let rotations = reference::local_rotations(space, &joints);
-                let palette = reference::palette(&case.rig, skin, space, state, NOW);
-                (palette, reference::turns(&case.rig, skin, &rotations))
-            }
-            Driven::Pose(pose, _) => {
-                let rotations: Vec<_> = pose.joints.iter().map(|j| unit(j.rotation.map(f64::from))).collect();
-                let palette = skin_palette(&case.rig, skin, pose).unwrap().into_iter().map(wide).collect();
-                (palette, reference::turns(&case.rig, skin, &rotations))
-            }
-            Driven::Palette(of, palette, _) if *of == s => {
-                let palette: Vec<_> = palette.iter().copied().map(wide).collect();
-                let turns = palette.iter().map(reference::turn).collect();
-                (palette, turns)
-            }
-            // The other skins keep the pose they had.
-            Driven::Palette(_, _, pose) => {
-                let rotations: Vec<_> = pose.joints.iter().map(|j| unit(j.rotation.map(f64::from))).collect();
-                let palette = skin_palette(&case.rig, skin, pose).unwrap().into_iter().map(wide).collect();
-                (palette, reference::turns(&case.rig, skin, &rotations))
-            }
-        };
-        out.extend(palette.into_iter().zip(turns).map(|(entry, q)| rows(entry, q)));
-    }
-    out
+/// Linear palette and rotations of each skin.
+fn palettes(case: &Case, drive: &Driven) -> Vec<(Vec<[[f64; 4]; 3]>, Vec<[f64; 4]>)> {
+    let wide = |m: &Affine| m.rows.map(|r| r.map(f64::from));
+    let of_skin = |(s, skin): (usize, &Skin)| match drive {
+        Driven::Space(state) => {
+            let space = case.space.as_ref().unwrap();
+            let joints = reference::blend(&case.rig, space, state, NOW);
+            let rotations = reference::local_rotations(space, &joints);
+            let palette = reference::palette(&case.rig, skin, space, state, NOW);
+            (palette, reference::turns(&case.rig, skin, &rotations))
+        }
+        Driven::Palette(of, palette, _) if *of == s => {
+            let palette: Vec<_> = palette.iter().map(wide).collect();
+            let turns = palette.iter().map(reference::turn).collect();
+            (palette, turns)
+        }
+        // The skins that a host's palette is not for keep the pose they had.
+        Driven::Pose(pose, _) | Driven::Palette(_, _, pose) => {
+            let rotations: Vec<_> = pose.joints.iter().map(|j| unit(j.rotation.map(f64::from))).collect();
+            let palette = skin_palette(&case.rig, skin, pose).unwrap().iter().map(wide).collect();
+            (palette, reference::turns(&case.rig, skin, &rotations))
+        }
+    };
+    case.skins.iter().enumerate().map(of_skin).collect()
 }
 
 fn unit(q: [f64; 4]) -> [f64; 4] {
@@ -143,6 +136,16 @@ fn driven(case: &Case, i: usize, random: &mut Random) -> Driven {
     Driven::Pose(pose, Some((i % 3, start)))
 }
 
+fn drive_by(skinner: &mut Skinner, character: CharacterId, space: Option<SpaceId>, drive: &Driven) {
+    let drive = match drive {
+        Driven::Space(state) => Drive::Space { space: space.unwrap(), state },
+        Driven::Pose(_, Some((clip, start))) => Drive::Clip { clip: *clip, start: *start, looping: false },
+        Driven::Pose(pose, None) => Drive::Local(pose),
+        Driven::Palette(skin, palette, _) => Drive::Palette(*skin, palette),
+    };
+    skinner.drive(character, drive).unwrap();
+}
+
 /// Worst difference of the dual palettes, in units of 2e-6 · max(1, depth/200) of the largest entry, as for linear palettes.
 fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, String> {
     let pipelines = Pipelines { pose: PosePipeline::with_source(device, source), skin: SkinPipelines::new(device) };
@@ -172,15 +175,7 @@ fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Qu
         let parts = [PartId { mesh: dual, skin: 0 }];
         let character = skinner.spawn(rig, &parts[..usize::from(case.skins[0].joints.len() > 1)]).unwrap();
         let drive = driven(case, i / ids.len(), &mut random);
-        match &drive {
-            Driven::Space(state) => skinner.drive(character, Drive::Space { space: space.unwrap(), state }),
-            Driven::Pose(_, Some((clip, start))) => {
-                skinner.drive(character, Drive::Clip { clip: *clip, start: *start, looping: false })
-            }
-            Driven::Pose(pose, None) => skinner.drive(character, Drive::Local(pose)),
-            Driven::Palette(skin, palette, _) => skinner.drive(character, Drive::Palette(*skin, palette)),
-        }
-        .unwrap();
+        drive_by(&mut skinner, character, space, &drive);
         skinner.set_visible(character, i != CHARACTERS).unwrap();
         states.push(drive);
     }
@@ -205,7 +200,8 @@ fn compare(source: &str, cases: &[Case], device: &wgpu::Device, queue: &wgpu::Qu
             }
             continue;
         }
-        let expected = expected(case, drive);
+        let all = palettes(case, drive).into_iter().flat_map(|(palette, turns)| palette.into_iter().zip(turns));
+        let expected: Vec<_> = all.map(|(entry, q)| rows(entry, q)).collect();
         let size = expected.iter().flatten().flatten().fold(1_f64, |a, x| a.max(x.abs()));
         let tolerance = 2e-6 * (case.depth as f64 / 200.0).max(1.0);
         for (joint, (e, g)) in expected.iter().zip(&got).enumerate() {
@@ -235,6 +231,112 @@ fn dual_palettes_agree_with_the_reference_under_every_drive() {
         let worst = compare(SOURCE, &cases, &device, &queue).unwrap_or_else(|e| panic!("{nodes} nodes: {e}"));
         println!("{nodes} nodes: {:.0} % of the tolerance", 100.0 * worst);
     }
+}
+
+/// From drives to vertices: linear and dual meshes on both skins of one character.
+#[test]
+fn vertices_agree_with_the_reference_under_every_drive() {
+    let (device, queue) = device();
+    let mut random = Random::new(17);
+    let cases: Vec<_> = [(65, 0), (65, 2), (330, 1)].map(|(n, kind)| case(n, kind, &mut random)).into();
+    let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
+    let kind = MeshKind { vertices: 203, joints: 22, width: 4, precision: Precision::Fine, targets: 0 };
+    let test_mesh = mesh(kind, &mut random);
+    let methods = [Method::DualQuaternion, Method::Linear];
+    let meshes = methods.map(|method| {
+        let options = MeshOptions { method, precision: Precision::Fine, ..MeshOptions::default() };
+        skinner.add_mesh_with(&queue, &test_mesh.mesh, options).unwrap()
+    });
+    let all = [(0, 0), (1, 0), (0, 1), (1, 1)];
+    let parts = all.map(|(method, skin)| PartId { mesh: meshes[method], skin });
+    let influences = super::scene::stored_influences(&test_mesh);
+    let mut characters = Vec::new();
+    for case in &cases {
+        let descriptor = RigDescriptor { rig: &case.rig, skins: &case.skins, clips: &case.clips };
+        let rig = skinner.add_rig(&descriptor).unwrap();
+        let space = case.space.as_ref().map(|space| skinner.add_space(rig, space).unwrap());
+        for i in 0..6 {
+            let drive = driven(case, i, &mut random);
+            let character = skinner.spawn(rig, &parts).unwrap();
+            drive_by(&mut skinner, character, space, &drive);
+            characters.push((character, case, drive));
+        }
+    }
+    frame(&device, &queue, &mut skinner, NOW);
+    let (mut worst, mut compared) = (0_f64, 0);
+    for (c, (character, case, drive)) in characters.iter().enumerate() {
+        let palettes = palettes(case, drive);
+        for (part, (method, skin)) in all.into_iter().enumerate() {
+            let (palette, turns) = &palettes[skin];
+            let size = palette.iter().flatten().flatten().fold(1_f64, |a, x| a.max(x.abs()));
+            let got = read_vertices(&device, &queue, &skinner.vertices(*character, part).unwrap()).unwrap();
+            for (v, got) in got.positions.iter().enumerate() {
+                let list: Vec<_> = influences.of(v).iter().map(|e| (e.joint as usize, f64::from(e.weight))).collect();
+                let rest = reference::Vertex {
+                    position: test_mesh.mesh.positions[v].map(f64::from),
+                    normal: [0.0, 0.0, 1.0],
+                    tangent: [1.0, 0.0, 0.0, 1.0],
+                };
+                // Where a joint is half a turn from the heaviest, its side is a matter of rounding.
+                let dot = |a: [f64; 4], b: [f64; 4]| (0..4).map(|i| a[i] * b[i]).sum::<f64>();
+                let sides = list.iter().map(|&(j, _)| dot(turns[j], turns[list[0].0]));
+                if methods[method] == Method::DualQuaternion && sides.into_iter().any(|d| d.abs() < 1e-3) {
+                    continue;
+                }
+                let (e, _) = match methods[method] {
+                    Method::Linear => reference::skin(&rest, &list, palette),
+                    Method::DualQuaternion => reference::skin_dual(&rest, &list, palette, turns),
+                };
+                // As for palettes; and a sum of rotations that is short by opposing ones has that much larger errors.
+                let short = if methods[method] == Method::Linear { 1.0 } else { list[0].1 };
+                let tolerance = 2e-6 * size * (case.depth as f64 / 200.0).max(1.0) / short;
+                for (e, g) in e.position.into_iter().zip(got) {
+                    let error = (e - f64::from(*g)).abs() / tolerance;
+                    assert!(error <= 1.0, "character {c}, part {part}, vertex {v}: {g} instead of {e}");
+                    worst = worst.max(error);
+                }
+                compared += 1;
+            }
+        }
+    }
+    println!("{compared} vertices: {:.0} % of the tolerance", 100.0 * worst);
+    assert!(compared > 14_000);
+}
+
+#[test]
+fn linear_characters_pay_nothing() {
+    let (device, queue) = device();
+    let mut random = Random::new(4);
+    let case = case(330, 0, &mut random);
+    let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
+    let descriptor = RigDescriptor { rig: &case.rig, skins: &case.skins, clips: &case.clips };
+    let rig = skinner.add_rig(&descriptor).unwrap();
+    let kind = MeshKind { vertices: 67, joints: 22, width: 4, precision: Precision::Compact, targets: 0 };
+    let test_mesh = mesh(kind, &mut random).mesh;
+    let linear = skinner.add_mesh(&queue, &test_mesh).unwrap();
+    // One joint per vertex: nothing to blend, whatever the method.
+    let mut rigid = test_mesh.clone();
+    rigid.influences = crate::influence::Influences::rigid(67, 2);
+    let options = MeshOptions { method: Method::DualQuaternion, ..MeshOptions::default() };
+    let rigid = skinner.add_mesh_with(&queue, &rigid, options).unwrap();
+    let dual = skinner.add_mesh_with(&queue, &test_mesh, options).unwrap();
+    let characters = [vec![linear.into(), rigid.into()], vec![linear.into(), dual.into()]]
+        .map(|parts: Vec<PartId>| skinner.spawn(rig, &parts).unwrap());
+    let data = characters.map(|c| {
+        let data = skinner.character(c).unwrap();
+        (data.dual.1, data.scratch.1)
+    });
+    let joints = case.skins.iter().map(|s| s.joints.len() as u32).sum::<u32>();
+    assert_eq!(data, [(0, 3 * 330), ((5 * joints).div_ceil(3), 4 * 330)]);
+    skinner.despawn(characters[1]).unwrap();
+    skinner.drive(characters[0], Drive::Clip { clip: 0, start: NOW, looping: true }).unwrap();
+    frame(&device, &queue, &mut skinner, NOW);
+    assert_eq!(skinner.dispatch_count(), 2, "widths 4 and 1");
+    assert_eq!(skinner.records.data[0].dual, crate::gpu::pose::NONE);
+    // All that was taken is given back.
+    let all = skinner.spawn(rig, &[dual.into()]).unwrap();
+    let data = skinner.character(all).unwrap();
+    assert_eq!((data.dual.0, data.scratch.0), (2 * joints, 3 * 330));
 }
 
 /// (what the shader says, what the mutant says)
