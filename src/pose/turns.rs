@@ -178,7 +178,7 @@ mod tests {
 
     fn rotation(random: &mut Random) -> DQuat {
         let axis = DVec3::from(random.direction().to_array().map(f64::from)).normalize();
-        DQuat::from_axis_angle(axis, 6.28 * f64::from(random.unit()))
+        DQuat::from_axis_angle(axis, std::f64::consts::TAU * f64::from(random.unit()))
     }
 
     /// Symmetric, with these eigenvalues.

@@ -33,7 +33,7 @@ fn wide(joints: u32, rigid: bool, random: &mut Random) -> Vec<Affine> {
     }
     let mut turns: Vec<Quat> = Vec::new();
     while turns.len() < joints as usize {
-        let turn = Quat::from_axis_angle(random.direction(), 6.28 * random.unit());
+        let turn = Quat::from_axis_angle(random.direction(), std::f32::consts::TAU * random.unit());
         if turns.iter().all(|t| t.dot(turn).abs() > 1e-3) {
             turns.push(turn);
         }

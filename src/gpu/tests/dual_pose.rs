@@ -76,8 +76,11 @@ fn rows(entry: [[f64; 4]; 3], q: [f64; 4]) -> [[f64; 4]; 5] {
     out
 }
 
-/// Linear palette and rotations of each skin.
-fn palettes(case: &Case, drive: &Driven) -> Vec<(Vec<[[f64; 4]; 3]>, Vec<[f64; 4]>)> {
+/// A skin's linear palette and rotations.
+type SkinPalette = (Vec<[[f64; 4]; 3]>, Vec<[f64; 4]>);
+
+/// What the reference makes of a drive, per skin.
+fn palettes(case: &Case, drive: &Driven) -> Vec<SkinPalette> {
     let wide = |m: &Affine| m.rows.map(|r| r.map(f64::from));
     let of_skin = |(s, skin): (usize, &Skin)| match drive {
         Driven::Space(state) => {
@@ -116,7 +119,7 @@ enum Driven {
 
 fn driven(case: &Case, i: usize, random: &mut Random) -> Driven {
     let mut pose = Pose::rest(&case.rig);
-    if i % 3 == 0 {
+    if i.is_multiple_of(3) {
         for joint in &mut pose.joints {
             joint.rotation = glam::Quat::from_axis_angle(random.direction(), 3.0 * random.unit()).to_array();
             joint.length = 1.0 + 0.1 * random.signed();
@@ -125,7 +128,7 @@ fn driven(case: &Case, i: usize, random: &mut Random) -> Driven {
         return Driven::Pose(pose, None);
     }
     if i % 3 == 1 {
-        let palette = super::scene::palette(case.skins[1].joints.len() as u32, i % 2 == 0, random);
+        let palette = super::scene::palette(case.skins[1].joints.len() as u32, i.is_multiple_of(2), random);
         return Driven::Palette(1, palette, pose);
     }
     if let Some(space) = &case.space {
