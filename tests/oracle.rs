@@ -5,9 +5,12 @@
 #[path = "support/oracle.rs"]
 mod oracle;
 
+use std::sync::Arc;
+
 use dermis::Character;
 use dermis::gpu::{
-    Drive, MeshOptions, Method, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+    Drive, MeshOptions, Method, PartId, Pipelines, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor,
+    read_vertices,
 };
 use dermis::influence::Precision;
 use dermis::wgpu;
@@ -25,11 +28,13 @@ fn device() -> (wgpu::Device, wgpu::Queue) {
 fn skin(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
+    pipelines: &Arc<Pipelines>,
     character: &Character,
     case: &oracle::Case,
     method: Method,
 ) -> Vec<SkinnedVertices> {
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { pipelines: Some(pipelines.clone()), ..Default::default() }).unwrap();
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor).unwrap();
     let options = MeshOptions { precision: Precision::Fine, method, ..MeshOptions::default() };
@@ -53,12 +58,13 @@ fn skin(
 fn every_case_of_the_oracle_on_the_gpu() {
     let Some(shared) = oracle::shared() else { return };
     let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
     let mut bad = Vec::new();
     let mut worst = oracle::Worst::default();
     let cases = oracle::cases(&shared);
     for case in &cases {
         let character = case.load(&shared);
-        let skinned = skin(&device, &queue, &character, case, Method::Linear);
+        let skinned = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
         let mut got = Vec::new();
         for primitive in dermis::io::file_vertices(&character) {
             let part = &skinned[primitive.part];
@@ -88,11 +94,12 @@ fn every_case_of_the_oracle_on_the_gpu() {
 fn every_case_by_dual_quaternions() {
     let Some(shared) = oracle::shared() else { return };
     let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
     let (mut worst, mut apart) = (0_f64, 0);
     for case in &oracle::cases(&shared) {
         let character = case.load(&shared);
-        let dual = skin(&device, &queue, &character, case, Method::DualQuaternion);
-        let linear = skin(&device, &queue, &character, case, Method::Linear);
+        let dual = skin(&device, &queue, &pipelines, &character, case, Method::DualQuaternion);
+        let linear = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
         let pose = case.pose(&character);
         let unit = |q: [f64; 4]| q.map(|x| x / q.iter().map(|x| x * x).sum::<f64>().sqrt());
         let rotations: Vec<_> = pose.joints.iter().map(|j| unit(j.rotation.map(f64::from))).collect();
@@ -143,9 +150,10 @@ fn every_case_by_dual_quaternions() {
 fn a_baked_glb_holds_the_same_vertices_and_surfaces() {
     let Some(shared) = oracle::shared() else { return };
     let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
     for case in oracle::cases(&shared).iter().filter(|c| c.time > 0.0) {
         let character = case.load(&shared);
-        let skinned = skin(&device, &queue, &character, case, Method::Linear);
+        let skinned = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
         let bytes = dermis::io::bake_glb(&character, &skinned).unwrap();
         let mut none = |uri: &str| Err(format!("{uri} is not needed"));
         let baked = dermis::io::load_bytes("baked.glb", &bytes, &mut none).unwrap_or_else(|e| panic!("{e}"));
