@@ -105,20 +105,21 @@ fn mixed_scene() -> Scene {
 
 /// (what the shader says, what the mutant says)
 const MUTANTS: &[(&str, &str)] = &[
-    // Not flipped; flipped in part; flipped against another joint, or against itself.
-    ("select(weight, -weight, dot(turn, heaviest) < 0.0)", "weight"),
-    ("(*sum).turn += w * turn;", "(*sum).turn += weight * turn;"),
-    ("(*sum).w += w * palettes[at + 3u];", "(*sum).w += weight * palettes[at + 3u];"),
-    ("joints[0] / 3u * DUAL_ROWS + 4u", "joints[1] / 3u * DUAL_ROWS + 4u"),
-    ("dot(turn, heaviest)", "turn.w"),
+    // Not to one side; in part; to the side of another joint, or of none; of the first vertex's joint.
+    ("w = select(w, -w, heaviest * turn < vec4<f32>(0.0));", ""),
+    ("turns += outer(w, turn);", "turns += outer(abs(w), turn);"),
+    ("r3 += outer(w, palettes[entry + 3u]);", "r3 += outer(abs(w), palettes[entry + 3u]);"),
+    ("DUAL_ROWS * joints[0];", "DUAL_ROWS * joints[1];"),
+    ("heaviest * turn < vec4<f32>(0.0)", "turn.wwww < vec4<f32>(0.0)"),
+    ("palettes[at_turn.x], palettes[at_turn.y]", "palettes[at_turn.x], palettes[at_turn.x]"),
     // Not normalised, or not enough.
-    ("sum.turn / dot(sum.turn, sum.turn)", "sum.turn"),
-    ("sum.turn / dot(sum.turn, sum.turn)", "sum.turn / length(sum.turn)"),
-    ("(*sum).y += w * palettes[at + 1u];", "(*sum).y += w * palettes[at + 2u];"),
-    ("(q.y * sum.z - q.x * sum.w)", "(q.y * sum.z + q.x * sum.w)"),
-    ("q.z * sum.x + q.w * sum.y", "q.w * sum.y - q.z * sum.x"),
-    ("(q.w * sum.z - q.z * sum.w)", "q.w * sum.z"),
-    ("const DUAL_ROWS: u32 = 5u;", "const DUAL_ROWS: u32 = 6u;"),
+    ("let square = turns[0] * turns[0] +", "let square = vec4<f32>(1.0) + 0.0 * turns[0] +"),
+    ("let w = turns[3] / square;", "let w = turns[3] / sqrt(square);"),
+    ("r3 += outer(w, palettes[entry + 3u]);", ""),
+    ("(scaled4(r2, y) - scaled4(r3, x))", "(scaled4(r2, y) + scaled4(r3, x))"),
+    ("scaled4(r0, z) + scaled4(r1, w)", "scaled4(r1, w) - scaled4(r0, z)"),
+    ("(scaled4(r2, w) - scaled4(r3, z))", "scaled4(r2, w)"),
+    ("palette + DUAL_ROWS * joint, DUAL)", "palette + 3u * joint, DUAL)"),
 ];
 
 #[test]
