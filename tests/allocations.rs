@@ -1,8 +1,8 @@
 //! In steady state a frame allocates nothing of ours: what is counted is what the same bare wgpu calls allocate.
 
 use dermis::character::{Channel, Clip, Interpolation, Mesh, Rig, RigNode, Skin, Target};
-use dermis::gpu::{Drive, RigDescriptor, Skinner, SkinnerDescriptor};
-use dermis::influence::Influences;
+use dermis::gpu::{Drive, MeshOptions, Method, RigDescriptor, Skinner, SkinnerDescriptor};
+use dermis::influence::{Influence, Influences};
 use dermis::{Affine, wgpu};
 
 const JOINTS: usize = 5;
@@ -25,8 +25,14 @@ fn frames_of(count: usize) {
         .expect("tests need a graphics adapter; a software one will do (Debian: apt install mesa-vulkan-drivers)");
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default())).unwrap();
 
-    let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
-    let characters = crowd(&mut skinner, &queue, count);
+    for method in [Method::Linear, Method::DualQuaternion] {
+        measure(&device, &queue, method, count);
+    }
+}
+
+fn measure(device: &wgpu::Device, queue: &wgpu::Queue, method: Method, count: usize) {
+    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
+    let characters = crowd(&mut skinner, queue, method, count);
     let poses: Vec<Vec<Affine>> = (0..2).map(|i| vec![moved(i as f32); JOINTS]).collect();
 
     let counted = |seconds: f64, skin: &mut dyn FnMut(&mut wgpu::CommandEncoder, f64)| {
@@ -44,12 +50,12 @@ fn frames_of(count: usize) {
         for &c in &characters[..count / 2] {
             skinner.drive(c, Drive::Palette(0, &poses[seconds as usize % 2])).unwrap();
         }
-        skinner.prepare(&device, &queue, seconds);
+        skinner.prepare(device, queue, seconds);
         assert_eq!(skinner.dispatch_count(), 1);
         skinner.record(encoder);
     };
-    let bare = Bare::new(&device, count);
-    let mut theirs = |encoder: &mut wgpu::CommandEncoder, _: f64| bare.frame(&queue, encoder);
+    let bare = Bare::new(device, count);
+    let mut theirs = |encoder: &mut wgpu::CommandEncoder, _: f64| bare.frame(queue, encoder);
 
     for warm_up in 0..8 {
         counted(f64::from(warm_up), &mut ours);
@@ -59,7 +65,7 @@ fn frames_of(count: usize) {
     let least = |f: &mut dyn FnMut(f64) -> u64| (8..24).map(|i| f(f64::from(i))).min().unwrap();
     let with_us = least(&mut |s| counted(s, &mut ours));
     let without = least(&mut |s| counted(s, &mut theirs));
-    println!("allocations per frame: {with_us} with the skinner, {without} with the same wgpu calls alone");
+    println!("{method:?}: allocations per frame: {with_us} with the skinner, {without} with the same wgpu calls alone");
     assert!(with_us <= without, "the skinner allocates: {with_us} against {without}");
 }
 
@@ -67,7 +73,7 @@ fn moved(x: f32) -> Affine {
     Affine { rows: [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] }
 }
 
-fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue, count: usize) -> Vec<dermis::gpu::CharacterId> {
+fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue, method: Method, count: usize) -> Vec<dermis::gpu::CharacterId> {
     let rig = Rig { nodes: (0..JOINTS).map(|_| RigNode::default()).collect() };
     let skin = Skin { joints: (0..JOINTS).collect(), inverse_binds: vec![Affine::IDENTITY; JOINTS], ..Skin::default() };
     let clip = Clip {
@@ -82,14 +88,16 @@ fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue, count: usize) -> Vec<dermis
         }],
     };
     let rig = skinner.add_rig(&RigDescriptor { rig: &rig, skins: &[skin], clips: &[clip] }).unwrap();
+    let pair = [Influence { joint: 2, weight: 0.6 }, Influence { joint: 1, weight: 0.4 }];
     let mesh = Mesh {
         positions: vec![[1.0, 0.0, 0.0]; VERTICES],
         normals: vec![[0.0, 0.0, 1.0]; VERTICES],
         tangents: vec![[1.0, 0.0, 0.0, 1.0]; VERTICES],
-        influences: Influences::rigid(VERTICES, 2),
+        influences: Influences::from_vertices((0..VERTICES).map(|_| pair.as_slice())),
         ..Mesh::default()
     };
-    let mesh = skinner.add_mesh(queue, &mesh).unwrap();
+    let options = MeshOptions { method, ..MeshOptions::default() };
+    let mesh = skinner.add_mesh_with(queue, &mesh, options).unwrap();
     let characters: Vec<_> = (0..count).map(|_| skinner.spawn(rig, &[mesh.into()]).unwrap()).collect();
     for &c in &characters {
         skinner.drive(c, Drive::Clip { clip: 0, start: 0.0, looping: true }).unwrap();

@@ -146,6 +146,8 @@ pub(super) struct CharacterData {
     pub parts: Vec<PartData>,
     /// Start and number of its joints in the palettes.
     pub palette: (u32, u32),
+    /// Start and number of the palette entries its dual palette takes up; none without a mesh that needs it.
+    pub dual: (u32, u32),
     /// Index of its record in the pose pass, and 1.
     pub record: (u32, u32),
     /// Start and number of its rows of scratch.

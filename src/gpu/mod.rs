@@ -6,6 +6,7 @@
 
 mod bounds;
 mod character;
+mod dual;
 mod frame;
 mod memory;
 mod mesh;
@@ -23,13 +24,13 @@ mod skinner;
 mod space;
 mod spawn;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
 pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use memory::{Memory, Usage};
-pub use mesh::MeshOptions;
+pub use mesh::{MeshOptions, Method};
 pub use read_back::ReadBack;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;

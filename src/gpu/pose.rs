@@ -18,6 +18,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 const ROW_BYTES: u64 = 16;
 /// Words of a rig's head.
 const HEAD_WORDS: usize = 8;
+/// The head's word that says where the rig's turns are, once a character needs them.
+pub(crate) const TURNS_WORD: u32 = 7;
 
 pub(crate) const SOURCE: &str = concat!(
     include_str!("../../shaders/pose.wgsl"),
@@ -50,7 +52,7 @@ pub(crate) struct CharacterRecord {
     pub space: u32,
     pub state: u32,
     pub weights: u32,
-    pub unused: u32,
+    pub dual: u32,
 }
 
 /// A time as the sum of two f32, good to a few microseconds for any clock.
@@ -149,9 +151,10 @@ impl Scratch {
         })
     }
 
-    /// Rows a rig of this many nodes needs.
-    pub fn rows(node_count: usize) -> u32 {
-        if node_count > SHARED_NODES as usize { 3 * node_count as u32 } else { 0 }
+    /// Rows a rig of this many nodes needs; `dual`: for a character with a dual palette, whose nodes' rotations follow.
+    pub fn rows(node_count: usize, dual: bool) -> u32 {
+        let worlds = if node_count > SHARED_NODES as usize { 3 } else { 0 };
+        (worlds + u32::from(dual)) * node_count as u32
     }
 
     /// First of `rows` rows, and whether the buffer was replaced: its contents do not outlive a dispatch anyway.
@@ -194,7 +197,8 @@ impl RigWords {
             let base = node.base != crate::math::Affine::IDENTITY;
             words.extend([node.parent.map_or(NONE, |p| p as u32), u32::from(base)]);
             let rest = &node.rest;
-            words.extend(rest.rotation.iter().chain(&rest.translation).chain(&rest.scale).map(|x| x.to_bits()));
+            let rotation = crate::math::unit_quat(rest.rotation).to_array().map(|x| x as f32);
+            words.extend(rotation.iter().chain(&rest.translation).chain(&rest.scale).map(|x| x.to_bits()));
             words.extend(node.base.rows.iter().flatten().map(|x| x.to_bits()));
         }
         let (starts, order) = levels(rig);

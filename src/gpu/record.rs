@@ -1,6 +1,7 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
 use super::character::{CharacterData, DriveState, PartData, Slot, Todo, clip_time};
+use super::dual::{DUAL_ROWS, dual_of_pose};
 use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
@@ -154,9 +155,15 @@ impl Skinner {
                         let out = palette as usize..(palette + joints) as usize;
                         // Cannot fail: `drive` checked the pose's length.
                         let _ = rig.palettes(&character.pose, &mut self.worlds, &mut self.palettes.data[out]);
+                        let ranges = [character.palette, character.dual];
+                        dual_of_pose(rig, &character.pose, &mut self.turns, &mut self.palettes.data, ranges);
                         self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
                     }
-                    DriveState::Palette => self.palettes.changed(queue, palette, joints),
+                    DriveState::Palette => {
+                        self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
+                    }
                     DriveState::Clip { .. } | DriveState::Space { .. } => {
                         let dirty = std::mem::take(&mut character.state_dirty);
                         self.states.changed(queue, character.state.0 + dirty.start, dirty.len() as u32);
@@ -201,8 +208,8 @@ impl Skinner {
                 if character.todo == Todo::Skin
                     && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
                 {
-                    let general =
-                        matches!(character.drive, DriveState::Space { .. }) || Scratch::rows(rig.node_count()) > 0;
+                    let general = matches!(character.drive, DriveState::Space { .. })
+                        || Scratch::rows(rig.node_count(), character.is_dual()) > 0;
                     frame.posed[usize::from(general)].push(character.record.0);
                 }
             }
@@ -255,7 +262,10 @@ impl Skinner {
                     output_page: part.output.page,
                     mesh: part.mesh,
                     output: part.output.start,
-                    palette: character.palette.0 + part.skin_start,
+                    palette: match mesh.variant.dual {
+                        false => character.palette.0 + part.skin_start,
+                        true => 3 * character.dual.0 + DUAL_ROWS * part.skin_start,
+                    },
                     morph_weights: part.morphs.0,
                     box_and_flags: (part.bounds << 2) | flags,
                 });
@@ -452,6 +462,7 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
         scratch: character.scratch.0,
         clip: NONE,
         space: NONE,
+        dual: if character.is_dual() { 3 * character.dual.0 } else { NONE },
         ..CharacterRecord::default()
     };
     if let DriveState::Clip { clip, start, looping } = character.drive {
@@ -463,7 +474,7 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
     if let DriveState::Space { space, .. } = character.drive {
         record.space = spaces[space as usize].words.0;
         record.state = character.state.0;
-        record.weights = character.scratch.0 + Scratch::rows(rig.node_count());
+        record.weights = character.scratch.0 + Scratch::rows(rig.node_count(), character.is_dual());
     }
     record
 }

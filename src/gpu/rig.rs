@@ -5,6 +5,7 @@ use crate::Result;
 use crate::character::{Clip, Rig, Skin};
 use crate::math::Affine;
 use crate::math::Affine64;
+use crate::pose::turns::Turns;
 use crate::pose::{Pose, palette64, worlds64};
 
 /// What [`super::Skinner::add_rig`] takes.
@@ -38,6 +39,10 @@ pub(crate) struct RigData {
     pub clip_words: Vec<u32>,
     /// First joint of each skin in a character's palettes; one more than there are skins, the last is the total.
     pub skin_starts: Vec<u32>,
+    /// For dual quaternion skinning, once a character needs it.
+    pub turns: Option<Turns>,
+    /// Start and number of their words, beside the rig's own.
+    pub turn_words: (u32, u32),
 }
 
 impl RigData {
@@ -63,12 +68,23 @@ impl RigData {
             clips: descriptor.clips.to_vec(),
             axes: descriptor.rig.bone_axes(),
             skin_starts,
+            turns: None,
+            turn_words: (0, 0),
         };
         Ok((data, words.words))
     }
 
     pub fn rig(&self) -> &Rig {
         &self.rig
+    }
+
+    pub fn skins(&self) -> &[Skin] {
+        &self.skins
+    }
+
+    /// Nodes of the joints of all skins, one skin after the other.
+    pub fn joints(&self) -> impl Iterator<Item = usize> {
+        self.skins.iter().flat_map(|s| s.joints.iter().copied())
     }
 
     pub fn node_count(&self) -> usize {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
 use super::character::{CharacterData, CharacterId, Drive, DriveState, MeshId, RigId, Slot, Vertices};
+use super::dual::{dual_of_palette, dual_of_pose};
 use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
@@ -19,6 +20,7 @@ use super::space::SpaceData;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
+use glam::DQuat;
 
 /// What a [`Skinner`] is made with.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +80,7 @@ pub struct Skinner {
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
     pub(super) read_backs: ReadBacks,
+    pub(super) turns: Vec<DQuat>,
 }
 
 static NEXT_UID: AtomicU32 = AtomicU32::new(0);
@@ -138,6 +141,7 @@ impl Skinner {
             frame: Frame::new(device),
             worlds: Vec::new(),
             read_backs: ReadBacks::default(),
+            turns: Vec::new(),
             device: device.clone(),
         })
     }
@@ -262,9 +266,11 @@ impl Skinner {
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
+                    dual_of_pose(rig, &data.pose, &mut self.turns, &mut self.palettes.data, [data.palette, data.dual]);
                 }
                 let first = start + rig.skin_starts[skin] as usize;
                 self.palettes.data[first..first + found].copy_from_slice(palette);
+                dual_of_palette(rig, skin, &mut self.palettes.data, [data.palette, data.dual]);
                 data.drive = DriveState::Palette;
             }
             Drive::Clip { clip, start, looping } => {

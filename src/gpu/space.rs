@@ -102,7 +102,7 @@ impl Skinner {
         }
         let rows = state.words(&data.space, &mut self.state_words)?;
         let rig = &self.rigs[target.rig as usize];
-        let needed = Scratch::rows(rig.node_count()) + data.space.shape().weight_rows(rows);
+        let needed = Scratch::rows(rig.node_count(), target.is_dual()) + data.space.shape().weight_rows(rows);
         let count = self.state_words.len() as u32;
         let mut moved = false;
         if target.scratch.1 < needed {

@@ -1,6 +1,7 @@
 //! Characters come and go, and so do their parts, meshes and rigs.
 
 use super::character::{CharacterData, CharacterId, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo};
+use super::dual::dual_of_palette;
 use super::pose::Scratch;
 use super::rig::RigData;
 use super::skinner::{MeshData, Skinner};
@@ -17,13 +18,14 @@ impl Skinner {
     pub fn spawn(&mut self, rig: RigId, parts: &[PartId]) -> Result<CharacterId> {
         let data = self.rig(rig)?;
         let (palette_len, pose, scratch_rows) =
-            (data.palette_len(), data.rest.clone(), Scratch::rows(data.node_count()));
+            (data.palette_len(), data.rest.clone(), Scratch::rows(data.node_count(), false));
         self.check_parts(rig.index, parts)?;
         let (palette, palettes_moved) = self.palettes.allocate(&self.device, palette_len)?;
         let mut character = CharacterData {
             rig: rig.index,
             parts: Vec::with_capacity(parts.len()),
             palette: (palette, palette_len),
+            dual: (0, 0),
             record: (0, 0),
             scratch: (0, 0),
             state: (0, 0),
@@ -63,49 +65,76 @@ impl Skinner {
     pub fn set_meshes(&mut self, character: CharacterId, parts: &[PartId]) -> Result<()> {
         let rig = self.character(character)?.rig;
         self.check_parts(rig, parts)?;
-        let index = character.index as usize;
-        let Some(data) = self.slots[index].character.as_mut() else { return Ok(()) };
-        let mut old: Vec<Option<PartData>> = std::mem::take(&mut data.parts).into_iter().map(Some).collect();
-        // Which of the old parts each new one is, if any.
-        let mut kept = vec![false; old.len()];
-        let sources: Vec<Option<usize>> = parts
-            .iter()
-            .map(|part| {
-                let skin_start = self.rigs[rig as usize].skin_starts[part.skin];
-                let is = |o: &Option<PartData>| {
-                    o.as_ref().is_some_and(|o| o.mesh == part.mesh.index && o.skin_start == skin_start)
-                };
-                let found = (0..old.len()).find(|&i| !kept[i] && is(&old[i]))?;
-                kept[found] = true;
-                Some(found)
-            })
-            .collect();
-        let mut fresh = Vec::new();
-        let mut moved = false;
-        let added = parts.iter().zip(&sources).filter(|(_, source)| source.is_none()).try_for_each(|(part, _)| {
-            let (part, grown) = self.reserve_part(rig, part)?;
-            fresh.push(part);
-            moved |= grown;
-            Ok(())
-        });
-        if moved || added.is_err() {
+        let Some(mut data) = self.slots[character.index as usize].character.take() else { return Ok(()) };
+        let changed = self.change_parts(&mut data, parts);
+        self.slots[character.index as usize].character = Some(data);
+        if !matches!(changed, Ok(false)) {
             self.frame.forget_bindings();
         }
-        let mut fresh = fresh.into_iter();
-        let (now, gone): (Vec<PartData>, Vec<PartData>) = match &added {
-            Ok(()) => {
-                let now = sources.iter().filter_map(|s| s.map_or_else(|| fresh.next(), |i| old[i].take())).collect();
-                (now, old.into_iter().flatten().collect())
-            }
-            Err(_) => (old.into_iter().flatten().collect(), fresh.collect()),
-        };
-        gone.into_iter().for_each(|part| self.give_back_part(&part));
-        let Some(data) = self.slots[index].character.as_mut() else { return Ok(()) };
-        data.parts = now;
-        added?;
-        data.changed = true;
         self.frame.membership_changed = true;
-        Ok(())
+        changed.map(|_| ())
+    }
+
+    /// `set_meshes` on a character outside of its slot. True when a shared buffer was replaced.
+    fn change_parts(&mut self, character: &mut CharacterData, parts: &[PartId]) -> Result<bool> {
+        let mut kept = vec![false; character.parts.len()];
+        // Which of the old parts each new one is, if any.
+        let mut sources = Vec::with_capacity(parts.len());
+        for part in parts {
+            let skin_start = self.rigs[character.rig as usize].skin_starts[part.skin];
+            let is = |old: &PartData| old.mesh == part.mesh.index && old.skin_start == skin_start;
+            let source = (0..kept.len()).find(|&i| !kept[i] && is(&character.parts[i]));
+            if let Some(i) = source {
+                kept[i] = true;
+            }
+            sources.push(source);
+        }
+        let mut added = Vec::new();
+        let reserved = self.reserve_parts(character, parts, &sources, &mut added);
+        let moved = match reserved {
+            Ok(moved) => moved,
+            Err(error) => {
+                added.iter().for_each(|part| self.give_back_part(part));
+                return Err(error);
+            }
+        };
+        let mut old: Vec<Option<PartData>> = character.parts.drain(..).map(Some).collect();
+        let mut added = added.into_iter();
+        let now = sources.iter().filter_map(|source| source.map_or_else(|| added.next(), |i| old[i].take()));
+        character.parts.extend(now);
+        old.iter().flatten().for_each(|part| self.give_back_part(part));
+        if character.is_dual() && !self.any_dual(parts) {
+            self.palettes.release(character.dual.0, character.dual.1);
+            character.dual = (0, 0);
+        }
+        character.changed = true;
+        Ok(moved)
+    }
+
+    /// What the parts without a source need; what there is of them when there is not enough is in `added`.
+    fn reserve_parts(
+        &mut self,
+        character: &mut CharacterData,
+        parts: &[PartId],
+        sources: &[Option<usize>],
+        added: &mut Vec<PartData>,
+    ) -> Result<bool> {
+        let mut moved = false;
+        for (part, _) in parts.iter().zip(sources).filter(|(_, source)| source.is_none()) {
+            let (part, part_moved) = self.reserve_part(character.rig, part)?;
+            added.push(part);
+            moved |= part_moved;
+        }
+        if self.any_dual(parts) && !character.is_dual() {
+            moved |= self.reserve_dual(character)?;
+            if character.drive == DriveState::Palette {
+                let rig = &self.rigs[character.rig as usize];
+                for skin in 0..rig.skin_count() {
+                    dual_of_palette(rig, skin, &mut self.palettes.data, [character.palette, character.dual]);
+                }
+            }
+        }
+        Ok(moved)
     }
 
     /// Removes a character; its ranges are reused.
@@ -147,13 +176,14 @@ impl Skinner {
     /// [`Error::StaleId`], [`Error::InUse`].
     pub fn remove_rig(&mut self, rig: RigId) -> Result<()> {
         let data = self.rig(rig)?;
-        let words = (data.words, data.word_count);
+        let (words, turns) = ((data.words, data.word_count), data.turn_words);
         let characters = self.slots.iter().filter_map(|s| s.character.as_ref());
         let users = characters.filter(|c| c.rig == rig.index).count();
         if users > 0 {
             return Err(Error::InUse { what: "rig", characters: users });
         }
         self.rig_words.release(words.0, words.1);
+        self.rig_words.release(turns.0, turns.1);
         for space in self.spaces.iter_mut().filter(|s| s.rig == rig.index) {
             self.rig_words.release(space.words.0, space.words.1);
             (space.rig, space.generation) = (NO_RIG, space.generation + 1);
@@ -191,14 +221,22 @@ impl Skinner {
         Ok(())
     }
 
+    fn any_dual(&self, parts: &[PartId]) -> bool {
+        parts.iter().any(|p| self.meshes[p.mesh.index as usize].variant.dual)
+    }
+
     /// What a character needs besides its palettes. True when a shared buffer was replaced; after an error the character
     /// holds what it already got.
     fn reserve(&mut self, character: &mut CharacterData, parts: &[PartId], scratch_rows: u32) -> Result<bool> {
         let (record, mut moved) = self.records.allocate(&self.device, 1)?;
         character.record = (record, 1);
-        let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
-        character.scratch = (scratch, scratch_rows);
-        moved |= scratch_moved;
+        if self.any_dual(parts) {
+            moved |= self.reserve_dual(character)?;
+        } else {
+            let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
+            character.scratch = (scratch, scratch_rows);
+            moved |= scratch_moved;
+        }
         for part in parts {
             let (part, part_moved) = self.reserve_part(character.rig, part)?;
             character.parts.push(part);
@@ -233,6 +271,7 @@ impl Skinner {
 
     fn give_back(&mut self, character: CharacterData) {
         self.palettes.release(character.palette.0, character.palette.1);
+        self.palettes.release(character.dual.0, character.dual.1);
         self.records.release(character.record.0, character.record.1);
         self.scratch.release(character.scratch.0, character.scratch.1);
         self.states.release(character.state.0, character.state.1);

@@ -3,7 +3,10 @@
 use super::scene::{MeshKind, Scene, compare_one, frame, mesh, palette, rig};
 use super::{Random, device};
 use crate::Error;
-use crate::gpu::{Bounds, Drive, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices};
+use crate::gpu::{
+    Bounds, Drive, MeshOptions, Method, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor,
+    read_vertices,
+};
 use crate::influence::Precision;
 
 const KIND: MeshKind = MeshKind { vertices: 131, joints: 7, width: 4, precision: Precision::Compact, targets: 2 };
@@ -50,7 +53,7 @@ fn parts_change_and_what_is_kept_stays() {
     frame(&device, &queue, &mut skinner, 1.0);
     let coat_now = read(&skinner, hero, 0);
     assert_eq!(coat_now.positions.len(), 33);
-    compare_one(&scene.meshes[2], &poses[0], &[0.0, 0.0], &coat_now).unwrap();
+    compare_one(&scene.meshes[2], &poses[0], &[0.0, 0.0], Method::Linear, &coat_now).unwrap();
     assert_eq!(read(&skinner, hero, 1), body_before, "pose and morph weights are kept");
     assert_eq!(previous(&skinner, 0), coat_now.positions, "a new part was where it is");
     assert_eq!(previous(&skinner, 1), body_before.positions);
@@ -62,8 +65,8 @@ fn parts_change_and_what_is_kept_stays() {
     frame(&device, &queue, &mut skinner, 3.0);
     assert_eq!(previous(&skinner, 0), coat_now.positions, "no longer new");
     assert_eq!(previous(&skinner, 1), body_before.positions);
-    compare_one(&scene.meshes[0], &poses[1], &weights, &read(&skinner, hero, 1)).unwrap();
-    compare_one(&scene.meshes[2], &poses[1], &[0.0, 0.0], &read(&skinner, hero, 0)).unwrap();
+    compare_one(&scene.meshes[0], &poses[1], &weights, Method::Linear, &read(&skinner, hero, 1)).unwrap();
+    compare_one(&scene.meshes[2], &poses[1], &[0.0, 0.0], Method::Linear, &read(&skinner, hero, 0)).unwrap();
 
     // Changed while it moves: the kept part's previous positions are last frame's, the new one's are its own.
     let body_before = read(&skinner, hero, 1).positions;
@@ -72,7 +75,7 @@ fn parts_change_and_what_is_kept_stays() {
     frame(&device, &queue, &mut skinner, 4.0);
     assert_eq!(previous(&skinner, 0), body_before);
     assert_eq!(previous(&skinner, 1), read(&skinner, hero, 1).positions);
-    compare_one(&scene.meshes[1], &poses[2], &[0.0, 0.0], &read(&skinner, hero, 1)).unwrap();
+    compare_one(&scene.meshes[1], &poses[2], &[0.0, 0.0], Method::Linear, &read(&skinner, hero, 1)).unwrap();
     assert_eq!(read(&skinner, other, 0), untouched);
 
     // The boxes are those of the parts that are there now.
@@ -83,7 +86,16 @@ fn parts_change_and_what_is_kept_stays() {
     for part in 0..2 {
         assert_eq!(skinner.bounds(hero, part).unwrap(), Some(box_of(&read(&skinner, hero, part))), "part {part}");
     }
+    // A part that is skinned another way, under a palette that was set before it came; and back.
+    let cape_options = MeshOptions { method: Method::DualQuaternion, ..MeshOptions::default() };
+    let cape = skinner.add_mesh_with(&queue, &scene.meshes[2].mesh, cape_options).unwrap();
+    let linear = skinner.memory().palettes.used;
+    skinner.set_meshes(hero, &[cape.into(), body.into()]).unwrap();
+    frame(&device, &queue, &mut skinner, 7.0);
+    compare_one(&scene.meshes[2], &poses[2], &[0.0, 0.0], Method::DualQuaternion, &read(&skinner, hero, 0)).unwrap();
+    compare_one(&scene.meshes[0], &poses[2], &[0.7, -0.4], Method::Linear, &read(&skinner, hero, 1)).unwrap();
     skinner.set_meshes(hero, &[]).unwrap();
+    assert_eq!(skinner.memory().palettes.used, linear);
     frame(&device, &queue, &mut skinner, 7.0);
     assert!(matches!(skinner.vertices(hero, 0), Err(Error::OutOfRange { .. })));
 }
@@ -130,7 +142,7 @@ fn what_nobody_uses_can_be_removed() {
     skinner.drive(hero, Drive::Palette(0, &pose)).unwrap();
     frame(&device, &queue, &mut skinner, 0.0);
     let got = read_vertices(&device, &queue, &skinner.vertices(hero, 0).unwrap()).unwrap();
-    compare_one(&scene.meshes[1], &pose, &[0.0, 0.0], &got).unwrap();
+    compare_one(&scene.meshes[1], &pose, &[0.0, 0.0], Method::Linear, &got).unwrap();
     assert_eq!(skinner.memory().assets.allocated, full.assets.allocated);
 }
 
@@ -222,7 +234,7 @@ fn the_budget_refuses_and_what_is_there_works_on() {
     frame(&device, &queue, &mut skinner, 0.0);
     for &c in &live {
         let got = read_vertices(&device, &queue, &skinner.vertices(c, 0).unwrap()).unwrap();
-        compare_one(&scene.meshes[0], &pose, &[0.0, 0.0], &got).unwrap();
+        compare_one(&scene.meshes[0], &pose, &[0.0, 0.0], Method::Linear, &got).unwrap();
     }
     // One goes, another fits.
     skinner.despawn(live[1]).unwrap();

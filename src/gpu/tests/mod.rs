@@ -1,5 +1,7 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
+mod dual;
+mod dual_pose;
 mod history;
 mod host;
 mod layout;
