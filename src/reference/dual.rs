@@ -108,8 +108,8 @@ fn dot(a: Q, b: Q) -> f64 {
 
 /// Dual quaternion skinning (Kavan, Collins, Žára, O'Sullivan 2007) of joints that need not be rigid.
 ///
-/// With x_j = palette[j] · p, q_j the joint's rotation and s_j = ±1 its side of the first joint's, the position is
-/// vec((Σ w_j s_j x_j q_j) (Σ w_j s_j q_j)*) / |Σ w_j s_j q_j|². For rigid joints x_j q_j = q_j p + 2 d_j with d_j the dual part, and
+/// With `x_j = palette[j] · p`, `q_j` the joint's rotation and `s_j` = ±1 its side of the first joint's, the position is
+/// `vec((Σ w_j s_j x_j q_j) (Σ w_j s_j q_j)*) / |Σ w_j s_j q_j|²`. For rigid joints `x_j q_j = q_j p + 2 d_j` with `d_j` the dual part, and
 /// this is the paper's result. Normal and tangent go through its derivative by p. False as for [`super::skin`].
 pub fn skin_dual(
     vertex: &Vertex,
