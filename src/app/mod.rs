@@ -12,7 +12,6 @@ mod prune;
 mod render;
 mod skin;
 mod textures;
-mod tube;
 mod view;
 mod weights;
 

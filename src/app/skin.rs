@@ -22,7 +22,7 @@ use super::{Outcome, device, model, output};
 /// Skins a model on the GPU and writes the vertices.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     model: PathBuf,
     /// Clip to pose it with: its index or its name. Without it: the rest pose.
     #[arg(long, value_name = "N|NAME")]
