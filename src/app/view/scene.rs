@@ -110,6 +110,7 @@ impl Stage {
             character: self.id,
             model: &self.model,
             textures: self.textures.as_ref(),
+            overlay: None,
             transform: Affine::IDENTITY,
         }];
         let scene = Scene {
