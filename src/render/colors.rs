@@ -94,15 +94,16 @@ mod tests {
 
     #[test]
     fn lightness_rises_evenly() {
-        for (name, map) in [("viridis", ColorMap::viridis()), ("inferno", ColorMap::inferno())] {
+        // The maps are straight in CAM02-UCS; in CIE lightness matplotlib's tables leave the line by 1.7 and 5.3, and the fits are
+        // off by up to 0.013 and 0.034 of a channel.
+        for (name, map, bend) in [("viridis", ColorMap::viridis(), 2.0), ("inferno", ColorMap::inferno(), 6.5)] {
             let l: Vec<f64> = map.colors.iter().map(|&c| lightness(c)).collect();
             let (first, last) = (l[0], l[255]);
             let worst =
                 (0..256).map(|i| (l[i] - (first + (last - first) * i as f64 / 255.0)).abs()).fold(0.0, f64::max);
             println!("{name}: lightness {first:.1}…{last:.1}, {worst:.2} from a straight line");
             assert!(last - first > 70.0);
-            // The maps themselves are straight within 2; the fits are off by up to 1/100 of a channel, and codes are rounded.
-            assert!(worst < 4.0, "{name}: {worst}");
+            assert!(worst < bend, "{name}: {worst}");
             // A step of 1/16 is never darker than the one before.
             assert!((16..256).all(|i| l[i] > l[i - 16]), "{name}");
         }
