@@ -8,6 +8,7 @@ mod info;
 mod model;
 mod output;
 mod pose;
+mod preset;
 mod prune;
 mod render;
 mod skin;

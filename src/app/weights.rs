@@ -3,11 +3,13 @@
 use std::error::Error;
 
 use clap::ValueEnum;
-use dermis::influence::{Influences, PruneContext, Pruned, Ties};
+use dermis::influence::{Influences, PruneContext, Pruned, Quantised, Ties};
 use dermis::io::{FileEdit, FileMesh, influence_sets, quantised_sets};
+use serde::{Deserialize, Serialize};
 
 /// The format of WEIGHTS_n.
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Weights {
     /// Bytes that sum to 255.
     #[default]
@@ -19,6 +21,23 @@ pub enum Weights {
 }
 
 impl Weights {
+    /// Pruned influences as they are stored: as integers, if they are, and as the weights that these stand for.
+    pub fn stored(
+        self,
+        pruned: &Pruned,
+        ties: Ties,
+        context: &PruneContext<'_>,
+    ) -> dermis::Result<(Option<Quantised>, Influences)> {
+        let total = match self {
+            Self::U8 => Some(255),
+            Self::U16 => Some(65535),
+            Self::F32 => None,
+        };
+        let quantised = total.map(|total| pruned.quantise(total, ties, context)).transpose()?;
+        let stored = quantised.as_ref().map_or_else(|| pruned.influences.clone(), |q| q.to_influences());
+        Ok((quantised, stored))
+    }
+
     /// Puts pruned influences of a mesh into the file, with one width for all of its primitives; returns the influences as
     /// stored.
     pub fn store(
@@ -30,13 +49,7 @@ impl Weights {
         ties: Ties,
         context: &PruneContext<'_>,
     ) -> Result<Influences, Box<dyn Error>> {
-        let total = match self {
-            Self::U8 => Some(255),
-            Self::U16 => Some(65535),
-            Self::F32 => None,
-        };
-        let quantised = total.map(|total| pruned.quantise(total, ties, context)).transpose()?;
-        let stored = quantised.as_ref().map_or_else(|| pruned.influences.clone(), |q| q.to_influences());
+        let (quantised, stored) = self.stored(pruned, ties, context)?;
         let sets = stored.max_per_vertex().div_ceil(4);
         for (primitive, vertices) in &file.primitives {
             let mut rows = match &quantised {
