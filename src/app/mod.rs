@@ -10,6 +10,7 @@ mod output;
 mod pose;
 mod preset;
 mod prune;
+mod pruning;
 mod render;
 mod skin;
 mod textures;

@@ -5,14 +5,13 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use dermis::Character;
-use dermis::influence::{self, Influences, Moving, PruneContext, Report, Symmetry};
-use dermis::io::{FileEdit, FileMesh};
+use dermis::influence::Report;
+use dermis::io::FileEdit;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::preset::{Redistribute, Settings, Ties, read_priorities};
 use super::weights::Weights;
-use super::{Outcome, output};
+use super::{Outcome, output, pruning};
 
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
 #[derive(clap::Args)]
@@ -164,35 +163,18 @@ fn prune_file(input: &Path, target: &Path, settings: &Settings) -> Result<Done, 
     warnings.extend_from_slice(edit.warnings());
     let mut used = vec![false; priorities.len()];
     let mut report = Report::default();
-    let skinned: Vec<_> = character.parts.iter().filter(|p| !p.rigid).collect();
-    let mut meshes: Vec<usize> = skinned.iter().map(|p| p.mesh).collect();
-    meshes.sort_unstable();
-    meshes.dedup();
-    if meshes.is_empty() {
+    let sheets = pruning::sheets(&character);
+    if sheets.is_empty() {
         warnings.push("has no skinned mesh: nothing to prune".into());
     }
-    for mesh in meshes {
-        let parts: Vec<_> = skinned.iter().filter(|p| p.mesh == mesh).collect();
-        let file = FileMesh::new(&character.meshes[mesh]);
-        let skin = &character.skins[parts[0].skin];
-        let names: Vec<&str> = skin.joints.iter().map(|&j| character.rig.nodes[j].name.as_str()).collect();
-        let priority: Vec<f32> = names.iter().map(|n| priorities.get(*n).copied().unwrap_or(0.0)).collect();
-        priorities.keys().zip(&mut used).for_each(|(name, used)| *used |= names.contains(&name.as_str()));
-        let symmetry = Symmetry::of_skin(&character.rig, skin);
-        let context = PruneContext {
-            positions: &file.positions,
-            indices: &file.indices,
-            priority: &priority,
-            symmetry: symmetry.as_ref(),
-        };
-        let options = settings.options();
-        let pruned = influence::prune(&file.influences, &options, &context)?;
-        let Some(file_mesh) = edit.mesh_of(parts[0].node) else {
-            return Err(format!("{}: nodes[{}] shows no mesh", input.display(), parts[0].node).into());
-        };
-        let after = settings.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
-        let displacement = measure(&character, &parts, &file, &after)?;
-        report.add(&Report { cleaned: character.meshes[mesh].cleaned, prune: pruned.report, displacement });
+    for sheet in &sheets {
+        let named = |name: &String| sheet.names.contains(name);
+        priorities.keys().zip(&mut used).for_each(|(name, used)| *used |= named(name));
+        let stored = sheet.store(&sheet.file.influences, settings, true)?;
+        sheet.put(&mut edit, &stored).map_err(|e| format!("{}: {e}", input.display()))?;
+        let (displacement, _) = sheet.displacements(&character, &sheet.file.influences, &stored.influences)?;
+        let cleaned = character.meshes[sheet.mesh].cleaned;
+        report.add(&Report { cleaned, prune: stored.report, displacement: Some(displacement) });
     }
     for (name, _) in priorities.keys().zip(&used).filter(|(_, used)| !**used) {
         warnings.push(format!("a priority is for {name:?}, but no joint has that name"));
@@ -200,33 +182,6 @@ fn prune_file(input: &Path, target: &Path, settings: &Settings) -> Result<Done, 
     let glb = edit.to_glb()?;
     output::write(target, |out| Ok(out.write_all(&glb)?))?;
     Ok(Done { target: target.to_path_buf(), report, warnings })
-}
-
-/// The largest displacement over the skins that show a mesh.
-fn measure(
-    character: &Character,
-    parts: &[&&dermis::character::Part],
-    file: &FileMesh,
-    after: &Influences,
-) -> Result<Option<influence::Displacement>, dermis::Error> {
-    let mut skins: Vec<usize> = parts.iter().map(|p| p.skin).collect();
-    skins.sort_unstable();
-    skins.dedup();
-    let mut worst: Option<influence::Displacement> = None;
-    for skin in skins {
-        let moving = Moving {
-            rig: &character.rig,
-            skin: &character.skins[skin],
-            positions: &file.positions,
-            clips: &character.clips,
-        };
-        let mut found = influence::displacement(&moving, &file.influences, after)?;
-        found.mesh = character.meshes[parts[0].mesh].name.clone();
-        if worst.as_ref().is_none_or(|w| found.metres > w.metres) {
-            worst = Some(found);
-        }
-    }
-    Ok(worst)
 }
 
 fn report_json(args: &Args, settings: &Settings, outcomes: &[Result<Done, String>]) -> serde_json::Value {

@@ -4,9 +4,11 @@ mod app;
 pub mod camera;
 mod input;
 mod panel;
+mod pick;
 pub mod picture;
 pub mod scene;
 mod session;
+mod weights;
 mod window;
 
 use std::path::{Path, PathBuf};

@@ -21,6 +21,15 @@ pub enum Weights {
 }
 
 impl Weights {
+    /// What a vertex's integers sum to; `None` for floats.
+    pub fn total(self) -> Option<u32> {
+        match self {
+            Self::U8 => Some(255),
+            Self::U16 => Some(65535),
+            Self::F32 => None,
+        }
+    }
+
     /// Pruned influences as they are stored: as integers, if they are, and as the weights that these stand for.
     pub fn stored(
         self,
@@ -28,12 +37,7 @@ impl Weights {
         ties: Ties,
         context: &PruneContext<'_>,
     ) -> dermis::Result<(Option<Quantised>, Influences)> {
-        let total = match self {
-            Self::U8 => Some(255),
-            Self::U16 => Some(65535),
-            Self::F32 => None,
-        };
-        let quantised = total.map(|total| pruned.quantise(total, ties, context)).transpose()?;
+        let quantised = self.total().map(|total| pruned.quantise(total, ties, context)).transpose()?;
         let stored = quantised.as_ref().map_or_else(|| pruned.influences.clone(), |q| q.to_influences());
         Ok((quantised, stored))
     }
@@ -50,17 +54,29 @@ impl Weights {
         context: &PruneContext<'_>,
     ) -> Result<Influences, Box<dyn Error>> {
         let (quantised, stored) = self.stored(pruned, ties, context)?;
-        let sets = stored.max_per_vertex().div_ceil(4);
-        for (primitive, vertices) in &file.primitives {
-            let mut rows = match &quantised {
-                Some(q) => quantised_sets(q, vertices.clone())?,
-                None => influence_sets(&stored, vertices.clone())?,
-            };
-            while rows.len() < sets {
-                rows.push(rows[0].zeroed());
-            }
-            edit.set_influences(file_mesh, *primitive, &rows)?;
-        }
+        put(edit, file_mesh, file, quantised.as_ref(), &stored)?;
         Ok(stored)
     }
+}
+
+/// Puts influences into the file, with one width for all primitives of the mesh: the integers, else the floats.
+pub fn put(
+    edit: &mut FileEdit,
+    file_mesh: usize,
+    file: &FileMesh,
+    quantised: Option<&Quantised>,
+    influences: &Influences,
+) -> dermis::Result<()> {
+    let sets = influences.max_per_vertex().div_ceil(4);
+    for (primitive, vertices) in &file.primitives {
+        let mut rows = match quantised {
+            Some(q) => quantised_sets(q, vertices.clone())?,
+            None => influence_sets(influences, vertices.clone())?,
+        };
+        while rows.len() < sets {
+            rows.push(rows[0].zeroed());
+        }
+        edit.set_influences(file_mesh, *primitive, &rows)?;
+    }
+    Ok(())
 }
