@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod bind;
+mod binding;
 mod device;
 mod info;
 mod model;
