@@ -6,8 +6,11 @@ mod input;
 mod panel;
 mod pick;
 pub mod picture;
+mod projection;
 pub mod scene;
 mod session;
+mod skeleton;
+mod source;
 mod weights;
 mod window;
 

@@ -10,6 +10,13 @@ pub struct Ray {
     pub direction: Vec3,
 }
 
+impl From<(Vec3, Vec3)> for Ray {
+    /// Origin and direction.
+    fn from((origin, direction): (Vec3, Vec3)) -> Self {
+        Self { origin, direction }
+    }
+}
+
 /// Skinned vertices of a part, and its triangles.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a> {

@@ -3,22 +3,21 @@
 use std::error::Error;
 use std::path::Path;
 
-use dermis::io::FileEdit;
-
 use super::Weights;
 use crate::app::output;
+use crate::app::view::source::Source;
 
 impl Weights {
     /// Writes a copy of `source` with the weights on show: everything else in it stays as it is. Meshes that are neither
     /// pruned nor edited keep their bytes. Returns warnings.
-    pub fn save(&self, source: &Path, target: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    pub fn save(&self, source: &Source, target: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         let like_glb =
             target.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb") || e.eq_ignore_ascii_case("vrm"));
         if !like_glb {
             return Err(format!("{}: the name must end in .glb or .vrm", target.display()).into());
         }
-        output::check(target, &[source], false)?;
-        let mut edit = FileEdit::open(source)?;
+        output::check(target, &[source.path()], false)?;
+        let mut edit = source.edit()?;
         for (at, sheet) in self.sheets.iter().enumerate() {
             if self.prune || self.editors[at].can_undo() {
                 let stored = sheet.store(&self.full[at], &self.settings, self.prune)?;
