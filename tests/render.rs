@@ -175,7 +175,7 @@ fn draw_mixed(
     }
     let overlay = shot.overlay.map(|(values, categories)| {
         let map = if categories { ColorMap::of_categories(PALETTE.to_vec()) } else { ColorMap::viridis() };
-        let mut overlay = renderer.overlay(device, &models[0].0, &map).unwrap();
+        let overlay = renderer.overlay(device, &models[0].0, &map).unwrap();
         overlay.write(queue, 0, values).unwrap();
         overlay
     });
@@ -345,7 +345,7 @@ fn overlays_are_checked() {
     let gpu = Gpu::open();
     let renderer = Renderer::new(&gpu.device, &RendererDescriptor::default()).unwrap();
     let model = renderer.model(&gpu.device, &gpu.queue, &square(unlit([1.0; 4]), vec![])).unwrap();
-    let mut overlay = renderer.overlay(&gpu.device, &model, &ColorMap::inferno()).unwrap();
+    let overlay = renderer.overlay(&gpu.device, &model, &ColorMap::inferno()).unwrap();
     assert!(overlay.write(&gpu.queue, 0, &[0.0; 3]).is_err());
     assert!(overlay.write(&gpu.queue, 1, &[0.0; 4]).is_err());
     assert!(overlay.set_map(&gpu.queue, &ColorMap::of_categories(vec![])).is_err());

@@ -22,7 +22,6 @@ pub struct Overlay {
     pub(super) groups: Vec<wgpu::BindGroup>,
     values: Vec<(wgpu::Buffer, usize)>,
     table: wgpu::Buffer,
-    scratch: Vec<f32>,
 }
 
 /// The table as `draw.wgsl` reads it: sRGB codes, red in the lowest byte.
@@ -97,7 +96,7 @@ impl Renderer {
             }));
             values.push((part, count));
         }
-        Ok(Overlay { number: self.shared.next_model(), groups, values, table, scratch: Vec::new() })
+        Ok(Overlay { number: self.shared.next_model(), groups, values, table })
     }
 }
 
@@ -117,16 +116,15 @@ impl Overlay {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for the part, [`Error::LengthMismatch`].
-    pub fn write(&mut self, queue: &wgpu::Queue, part: usize, values: &[f32]) -> Result<()> {
+    pub fn write(&self, queue: &wgpu::Queue, part: usize, values: &[f32]) -> Result<()> {
         let count = self.values.len();
         let (buffer, expected) = self.values.get(part).ok_or(Error::OutOfRange { what: "part", index: part, count })?;
         if values.len() != *expected {
             let (found, expected) = (values.len(), *expected);
             return Err(Error::LengthMismatch { what: "the overlay of a part", found, expected });
         }
-        self.scratch.clear();
-        self.scratch.extend(values.iter().map(|v| if v.is_nan() { NONE } else { v.clamp(0.0, 1.0) }));
-        queue.write_buffer(buffer, 0, bytemuck::cast_slice(&self.scratch));
+        let values: Vec<f32> = values.iter().map(|v| if v.is_nan() { NONE } else { v.clamp(0.0, 1.0) }).collect();
+        queue.write_buffer(buffer, 0, bytemuck::cast_slice(&values));
         Ok(())
     }
 
@@ -134,7 +132,7 @@ impl Overlay {
     ///
     /// # Errors
     /// Those of [`Renderer::overlay`] for the map.
-    pub fn set_map(&mut self, queue: &wgpu::Queue, map: &ColorMap) -> Result<()> {
+    pub fn set_map(&self, queue: &wgpu::Queue, map: &ColorMap) -> Result<()> {
         queue.write_buffer(&self.table, 0, bytemuck::bytes_of(&TableRaw::new(map)?));
         Ok(())
     }

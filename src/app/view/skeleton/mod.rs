@@ -6,8 +6,10 @@ mod draft;
 mod gizmo;
 mod history;
 mod limits;
+//MODE mod mode;
 mod panel;
 mod poser;
+mod sample;
 mod save;
 
 use std::sync::Arc;
@@ -26,8 +28,10 @@ use gizmo::Gizmo;
 use history::History;
 use poser::Poser;
 
-pub use build::Bound;
-pub use panel::{Ask, panel};
+//MODE pub use mode::SkeletonMode;
+
+use build::Bound;
+use panel::Ask;
 
 /// The skeleton of the character on show.
 pub struct Skeleton {
@@ -53,6 +57,8 @@ pub struct Skeleton {
     pub note: Option<String>,
     /// The pose on show has changed.
     pub posed: bool,
+    /// The pose that was saved last.
+    saved: Option<Pose>,
 }
 
 /// A joint that the pointer holds.
@@ -96,6 +102,7 @@ impl Skeleton {
             problem: None,
             note: None,
             posed: true,
+            saved: None,
         }
     }
 
@@ -121,6 +128,28 @@ impl Skeleton {
         let answer = self.job.as_ref()?.poll()?;
         self.job = None;
         answer.map_err(|problem| self.problem = Some(problem)).ok()
+    }
+
+    /// Deletes a drawn joint; its parent is chosen then.
+    pub fn delete(&mut self, joint: usize) {
+        let mut less = self.draft.now().clone();
+        let parent = less.joints.get(joint).and_then(|j| j.parent);
+        less.delete(joint);
+        self.chosen = parent.map(|p| if p > joint { p - 1 } else { p });
+        self.draft.set(less);
+    }
+
+    /// What there is was saved.
+    pub fn kept(&mut self) {
+        self.saved = self.pose().cloned();
+    }
+
+    /// True when a pose or a drawing would be lost.
+    pub fn unsaved(&self) -> bool {
+        match &self.poser {
+            Some(poser) => poser.steps().0 && self.saved.as_ref() != Some(poser.pose()),
+            None => !self.draft.now().joints.is_empty(),
+        }
     }
 
     pub fn undo(&mut self) -> bool {

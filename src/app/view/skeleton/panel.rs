@@ -12,6 +12,12 @@ pub struct Memory {
     search: String,
     /// A name that is being typed, and whose.
     renaming: Option<(usize, String)>,
+    /// Seconds into the clip to start from.
+    time: f32,
+    /// Name of the next sample.
+    pub sample: String,
+    /// The corner it goes to.
+    pub corner: usize,
 }
 
 /// What only the window can do.
@@ -21,15 +27,13 @@ pub enum Ask {
     Save,
     /// Keep the pose as a sample of a pose space.
     SaveSample,
-    /// Start from the pose of the clip on show.
-    FromClip,
 }
 
-/// Draws the panel; `clip` is true while a clip is on show.
-pub fn panel(ui: &mut Ui, s: &mut Skeleton, clip: bool) -> Vec<Ask> {
+/// Draws the panel.
+pub fn panel(ui: &mut Ui, s: &mut Skeleton) -> Vec<Ask> {
     let mut asks = Vec::new();
     if s.poser.is_some() {
-        posing(ui, s, clip, &mut asks)
+        posing(ui, s, &mut asks)
     } else {
         drawing(ui, s)
     }
@@ -60,7 +64,7 @@ fn steps(ui: &mut Ui, (undo, redo): (bool, bool)) -> (bool, bool) {
     asked
 }
 
-fn posing(ui: &mut Ui, s: &mut Skeleton, clip: bool, asks: &mut Vec<Ask>) {
+fn posing(ui: &mut Ui, s: &mut Skeleton, asks: &mut Vec<Ask>) {
     let Some(poser) = &mut s.poser else { return };
     ui.weak("Click a bone, then drag a ring to turn it.");
     ui.add(TextEdit::singleline(&mut s.ui.search).hint_text("Search joints").desired_width(f32::INFINITY));
@@ -97,9 +101,8 @@ fn posing(ui: &mut Ui, s: &mut Skeleton, clip: bool, asks: &mut Vec<Ask>) {
             poser.mirror();
             s.posed = true;
         }
-        let from = ui.add_enabled(clip, Button::new("From clip")).on_hover_text("Start from the clip as it is on show");
-        if from.on_disabled_hover_text("Choose a clip first").clicked() {
-            asks.push(Ask::FromClip);
+        if !poser.character.clips.is_empty() {
+            ui.menu_button("From clip…", |ui| from_clip(ui, poser, &mut s.ui.time, &mut s.posed));
         }
     });
     let limited = poser.limited();
@@ -118,10 +121,15 @@ fn posing(ui: &mut Ui, s: &mut Skeleton, clip: bool, asks: &mut Vec<Ask>) {
         if save.on_disabled_hover_text("This character did not come from a file").clicked() {
             asks.push(Ask::Save);
         }
+    });
+    ui.horizontal(|ui| {
         let about = "The pose as a sample of a pose space: a new file, or added to one that exists";
         if ui.button("Save sample…").on_hover_text(about).clicked() {
             asks.push(Ask::SaveSample);
         }
+        let corner = DragValue::new(&mut s.ui.corner).range(0..=15).speed(0.05).prefix("corner ");
+        ui.add(corner).on_hover_text("Corner of the space where it can be selected; corners count from 0");
+        ui.add(TextEdit::singleline(&mut s.ui.sample).hint_text("name").desired_width(f32::INFINITY));
     });
     if undo {
         s.undo();
@@ -129,6 +137,28 @@ fn posing(ui: &mut Ui, s: &mut Skeleton, clip: bool, asks: &mut Vec<Ask>) {
     if redo {
         s.redo();
     }
+}
+
+/// Starts from a clip at some time.
+fn from_clip(ui: &mut Ui, poser: &mut Poser, time: &mut f32, posed: &mut bool) {
+    let character = poser.character.clone();
+    let longest = character.clips.iter().map(|c| c.duration).fold(0.0, f32::max);
+    ui.horizontal(|ui| {
+        let label = ui.label("At").id;
+        ui.add(Slider::new(time, 0.0..=longest.max(1e-3)).suffix(" s").max_decimals(2)).labelled_by(label);
+    });
+    ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
+        for (c, clip) in character.clips.iter().enumerate() {
+            let name = if clip.name.is_empty() { format!("clip {c}") } else { clip.name.clone() };
+            if ui.button(name).clicked() {
+                let mut pose = dermis::pose::Pose::rest(&character.rig);
+                clip.sample(*time, &mut pose);
+                poser.set_pose(pose);
+                *posed = true;
+                ui.close();
+            }
+        }
+    });
 }
 
 /// The chosen joint's numbers; true when the pose changed.
@@ -277,6 +307,7 @@ fn list(ui: &mut Ui, s: &mut Skeleton) {
 fn chosen(ui: &mut Ui, s: &mut Skeleton, joint: usize) {
     section(ui, "Joint");
     let mut new: Option<Draft> = None;
+    let mut delete = false;
     let draft = s.draft.now();
     let mut name = match &s.ui.renaming {
         Some((whose, text)) if *whose == joint => text.clone(),
@@ -316,10 +347,7 @@ fn chosen(ui: &mut Ui, s: &mut Skeleton, joint: usize) {
     });
     ui.horizontal(|ui| {
         if ui.button("Delete").on_hover_text("What hangs on it goes to its parent").clicked() {
-            let mut less = draft.clone();
-            less.delete(joint);
-            s.chosen = draft.joints[joint].parent.map(|p| if p > joint { p - 1 } else { p });
-            new = Some(less);
+            delete = true;
         }
         let about = "Copies this joint and what hangs on it to the other side of the plane x = 0";
         if ui.button("Mirror").on_hover_text(about).clicked() {
@@ -330,5 +358,8 @@ fn chosen(ui: &mut Ui, s: &mut Skeleton, joint: usize) {
     });
     if let Some(new) = new {
         s.draft.set(new);
+    }
+    if delete {
+        s.delete(joint);
     }
 }

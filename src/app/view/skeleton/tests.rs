@@ -115,7 +115,7 @@ fn the_drawing_panel_renames_hangs_and_deletes() {
     s.chosen = Some(1);
     let mut h = Harness::builder().with_size([280.0, 800.0]).build_ui_state(
         |ui, s: &mut Skeleton| {
-            panel(ui, s, false);
+            panel::panel(ui, s);
         },
         s,
     );
@@ -138,7 +138,7 @@ fn the_drawing_panel_renames_hangs_and_deletes() {
 }
 
 /// Two joints of a skinned strip.
-fn arm() -> Character {
+pub(super) fn arm() -> Character {
     use dermis::Transform;
     use dermis::character::{Part, Rig, RigNode, Skin};
     let mut c = body();

@@ -118,6 +118,11 @@ impl Weights {
         true
     }
 
+    /// Edits that are in effect.
+    pub fn steps_done(&self) -> usize {
+        self.history.0.len()
+    }
+
     /// Whether there is something to take back, and something to do again.
     pub fn steps(&self) -> (bool, bool) {
         (!self.history.0.is_empty(), !self.history.1.is_empty())
