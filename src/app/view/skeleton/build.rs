@@ -28,7 +28,6 @@ impl Default for Options {
 
 /// A model that was bound.
 pub struct Bound {
-    pub character: Character,
     /// The file it would be saved as.
     pub glb: Arc<Vec<u8>>,
     pub warnings: Vec<String>,
@@ -83,7 +82,5 @@ fn bind(
         warnings.extend(target.bind(&mut edit, &method, options.max_influences, Weights::default())?);
     }
     let glb = edit.to_glb()?;
-    let name = format!("{}.glb", character.name);
-    let character = dermis::io::load_bytes(&name, &glb, &mut |uri| Err(format!("{uri}: is not inside the file")))?;
-    Ok(Bound { character, glb: Arc::new(glb), warnings })
+    Ok(Bound { glb: Arc::new(glb), warnings })
 }

@@ -67,7 +67,7 @@ impl Gizmo {
         if let Some((axis, pointer)) = hot.zip(pointer) {
             // Only the ring itself is in the way of what is below.
             let grip = egui::Rect::from_center_size(pointer, vec2(14.0, 14.0));
-            let response = ui.interact(grip, ui.id().with("ring"), Sense::drag());
+            let response = ui.interact(grip, ui.scope_id().with("ring"), Sense::drag());
             ui.ctx().set_cursor_icon(egui::CursorIcon::Grab);
             if response.drag_started() {
                 let from = ui.input(|i| i.pointer.press_origin()).unwrap_or(pointer);

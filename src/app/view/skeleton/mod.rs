@@ -6,7 +6,7 @@ mod draft;
 mod gizmo;
 mod history;
 mod limits;
-//MODE mod mode;
+mod mode;
 mod panel;
 mod poser;
 mod sample;
@@ -28,7 +28,7 @@ use gizmo::Gizmo;
 use history::History;
 use poser::Poser;
 
-//MODE pub use mode::SkeletonMode;
+pub use mode::SkeletonMode;
 
 use build::Bound;
 use panel::Ask;
@@ -59,6 +59,8 @@ pub struct Skeleton {
     pub posed: bool,
     /// The pose that was saved last.
     saved: Option<Pose>,
+    /// What was drawn has become a model of its own.
+    bound: bool,
 }
 
 /// A joint that the pointer holds.
@@ -103,6 +105,7 @@ impl Skeleton {
             note: None,
             posed: true,
             saved: None,
+            bound: false,
         }
     }
 
@@ -148,7 +151,7 @@ impl Skeleton {
     pub fn unsaved(&self) -> bool {
         match &self.poser {
             Some(poser) => poser.steps().0 && self.saved.as_ref() != Some(poser.pose()),
-            None => !self.draft.now().joints.is_empty(),
+            None => !self.bound && !self.draft.now().joints.is_empty(),
         }
     }
 
@@ -256,7 +259,7 @@ impl Skeleton {
         let mut taken = Click::Free;
         if let Some((joint, pointer)) = hot.zip(pointer) {
             let grip = egui::Rect::from_center_size(pointer, vec2(16.0, 16.0));
-            let response = ui.interact(grip, ui.id().with("joint"), Sense::click_and_drag());
+            let response = ui.interact(grip, ui.scope_id().with("joint"), Sense::click_and_drag());
             ui.ctx().set_cursor_icon(egui::CursorIcon::Move);
             if response.is_pointer_button_down_on() && self.held.is_none() {
                 let from = ui.input(|i| i.pointer.press_origin()).unwrap_or(pointer);

@@ -9,7 +9,7 @@ use egui::Ui;
 use super::panel::panel;
 use super::{Ask, Bound, Click, Skeleton};
 use crate::app::view::jobs::Job;
-use crate::app::view::mode::{Context, Mode, Request};
+use crate::app::view::mode::{Context, Made, Mode, Request};
 use crate::app::view::pick::{Ray, Surface, middle};
 
 /// A file that is being chosen.
@@ -130,14 +130,13 @@ impl Mode for SkeletonMode {
     fn tick(&mut self, _step: f64, context: &mut Context<'_>) -> bool {
         self.files(context);
         let Some(skeleton) = &mut self.skeleton else { return false };
-        if let Some(Bound { character, glb, warnings }) = skeleton.poll() {
-            context.messages.note = Some(
-                std::iter::once("Bound. Turn its joints to try it, then save it.".to_owned())
-                    .chain(warnings)
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            );
-            context.requests.push(Request::Show(Box::new((character, glb))));
+        if let Some(Bound { glb, warnings }) = skeleton.poll() {
+            skeleton.bound = true;
+            let name = skeleton.character.name.clone();
+            context.requests.push(Request::Show(Made { name, glb }));
+            if !warnings.is_empty() {
+                context.messages.problem = Some(warnings.join("\n"));
+            }
             return true;
         }
         if std::mem::take(&mut skeleton.posed)

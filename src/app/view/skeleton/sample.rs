@@ -22,7 +22,11 @@ impl Skeleton {
         if name.is_empty() {
             return Err("give the pose a name first".into());
         }
-        let old = if path.exists() { Some(std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?) } else { None };
+        let old = if path.exists() {
+            Some(std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?)
+        } else {
+            None
+        };
         let text = with_sample(&self.character, old.as_deref(), name, pose, self.ui.corner)
             .map_err(|e| format!("{}: {e}", path.display()))?;
         output::write(path, |out| Ok(out.write_all(text.as_bytes())?))?;
@@ -41,7 +45,8 @@ fn with_sample(
     let mut file: Value = match old {
         Some(text) => serde_json::from_slice(text)?,
         None => {
-            let corners = (0..CORNERS.len()).map(|c| json!({ "at": CORNERS[c], "poses": if c == corner { json!([]) } else { json!(["rest"]) } }));
+            let corners = (0..CORNERS.len())
+                .map(|c| json!({ "at": CORNERS[c], "poses": if c == corner { json!([]) } else { json!(["rest"]) } }));
             json!({
                 "dermis": "pose-space", "version": 1, "name": character.name, "dimensions": 2,
                 "corners": corners.collect::<Vec<_>>(), "poses": { "rest": { "joints": {} } }, "default": "rest",

@@ -47,7 +47,7 @@ fn harness(skeleton: Skeleton) -> Harness<'static, Picture> {
         |ui, p: &mut Picture| {
             let mesh = p.skeleton.character.meshes[0].clone();
             // As the viewer does it: a click on the picture that nothing else took.
-            let area = ui.interact(ui.max_rect(), ui.id().with("picture"), Sense::click_and_drag());
+            let area = ui.interact(ui.max_rect(), ui.scope_id().with("picture"), Sense::click_and_drag());
             let clicked = area.clicked().then(|| area.interact_pointer_pos()).flatten();
             let surface = [Surface { positions: &mesh.positions, indices: &mesh.indices }];
             p.skeleton.paint(ui, &p.view, clicked, &mut |ray| middle(ray, &surface));

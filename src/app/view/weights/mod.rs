@@ -4,6 +4,8 @@ mod edit;
 mod field;
 mod histogram;
 mod legend;
+mod mark;
+mod mode;
 mod other;
 mod panel;
 mod rows;
@@ -21,9 +23,11 @@ use crate::app::preset::Settings;
 use crate::app::pruning::{self, Sheet, Stored};
 use worker::{Message, Task, Worker};
 
-pub use field::{Field, Show};
-pub use legend::Legend;
-pub use panel::{Ask, panel};
+pub use mode::WeightsMode;
+
+use field::Show;
+use legend::Legend;
+use panel::Ask;
 
 /// A row of the list of bones: a node of the rig that is a joint of some shown skin.
 #[derive(Clone, Debug, PartialEq)]

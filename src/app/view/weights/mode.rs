@@ -18,8 +18,6 @@ use crate::app::preset::Settings;
 use crate::app::view::jobs::Job;
 use crate::app::view::mode::{Context, Mode};
 use crate::app::view::pick::{Ray, Surface, pick};
-use crate::app::view::scene::Placed;
-use crate::app::view::source::Source;
 
 /// A file that is being chosen or worked on.
 enum Pending {
@@ -67,7 +65,7 @@ impl WeightsMode {
         let stage = &mut *context.stage;
         let mut parts: Vec<PartId> = stage.parts.clone();
         let options = MeshOptions { max_influences: 8, precision: Precision::Fine };
-        let mut replace = || -> dermis::Result<CharacterId> {
+        let replace = || -> dermis::Result<CharacterId> {
             for (index, influences) in packed {
                 let mesh = Mesh { influences, ..stage.character.meshes[index].clone() };
                 let id = stage.skinner.add_mesh_with(&context.gpu.queue, &mesh, options)?;
@@ -101,8 +99,8 @@ impl WeightsMode {
     /// Puts it into the picture, in its colours.
     fn place(&mut self, context: &mut Context<'_>) {
         let Some(shown) = self.shown else { return };
-        let overlay = self.overlay.clone().filter(|_| self.legend.is_some());
-        context.stage.shown = vec![Placed { overlay, ..context.stage.place(shown) }];
+        context.stage.shown = vec![context.stage.place(shown)];
+        context.stage.overlay = self.overlay.clone().filter(|_| self.legend.is_some()).map(|overlay| (shown, overlay));
     }
 
     fn recolor(&mut self, context: &mut Context<'_>) {
@@ -220,7 +218,7 @@ impl WeightsMode {
                     let Some(Some(path)) = context.check(answer) else { continue };
                     match pending {
                         Pending::Save(_) => {
-                            let Some(source) = context.source.map(|p| Source::File(p.to_owned())) else { continue };
+                            let Some(source) = context.origin() else { continue };
                             let saved = weights.save(&source, &path);
                             if let Some(warnings) = context.check(saved) {
                                 self.saved = weights.steps_done();
@@ -328,7 +326,8 @@ impl Mode for WeightsMode {
     }
 
     fn pointer(&mut self, response: &egui::Response, context: &mut Context<'_>) -> bool {
-        let (Some(shown), Some(at)) = (self.shown, response.interact_pointer_pos().filter(|_| response.clicked())) else {
+        let (Some(shown), Some(at)) = (self.shown, response.interact_pointer_pos().filter(|_| response.clicked()))
+        else {
             return false;
         };
         let ray = Ray::from(context.projection.ray(at));
@@ -354,7 +353,7 @@ impl Mode for WeightsMode {
             legend.paint(ui, context.projection.picture);
         }
         let pose = self.pose(&context.stage.character);
-        let mut paint = |at: super::Chosen, text: &str, color: Color32| {
+        let paint = |at: super::Chosen, text: &str, color: Color32| {
             if let Some(place) = weights.place(at, &pose) {
                 mark::mark(ui, &context.projection, Vec3::from(place), text, color);
             }
@@ -363,7 +362,8 @@ impl Mode for WeightsMode {
             paint(*at, &format!("max {text}, vertex {}", at.vertex), Color32::from_rgb(120, 220, 255));
         }
         if let Some(at) = weights.chosen {
-            let text = if self.peak.as_ref().is_some_and(|p| p.0 == at) { String::new() } else { format!("{}", at.vertex) };
+            let text =
+                if self.peak.as_ref().is_some_and(|p| p.0 == at) { String::new() } else { format!("{}", at.vertex) };
             paint(at, &text, Color32::WHITE);
         }
     }
