@@ -371,8 +371,9 @@ fn overlay_fragment(in: Numbered) -> @location(0) vec4<f32> {
     let code = select(table_color(in.value), in.color, overlay_table.categories == 1u);
     // Which way the surface faces does not matter: both sides have the vertex's number.
     let facing = abs(dot(unit(in.normal), unit(in.position)));
-    let shade = mix(0.55, 1.0, smoothstep(0.0, 0.8, facing));
-    let color = code * shade;
+    // A little light where it turns away, so that dark colours show their shape too.
+    let turned = 1.0 - smoothstep(0.0, 1.0, facing);
+    let color = code * (1.0 - 0.45 * turned) + 0.14 * turned;
     if (ENCODE_SRGB) {
         return vec4<f32>(color, 1.0);
     }

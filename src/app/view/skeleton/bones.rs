@@ -69,7 +69,11 @@ pub fn bone(painter: &Painter, view: &Projection, bone: &Bone, look: Look) {
             let fill = color.gamma_multiply(0.62);
             let dark = |c: u8| (f32::from(c) * shade) as u8;
             let fill = Color32::from_rgba_premultiplied(dark(fill.r()), dark(fill.g()), dark(fill.b()), fill.a());
-            painter.add(Shape::convex_polygon(vec![p, q, r], fill, Stroke::new(0.8, Color32::from_black_alpha(150))));
+            painter.add(Shape::convex_polygon(vec![p, q, r], fill, Stroke::NONE));
+            // Lines of their own: joined ones would be pointed far beyond the slim ends.
+            for ends in [[p, q], [q, r], [r, p]] {
+                painter.line_segment(ends, Stroke::new(0.8, Color32::from_black_alpha(90)));
+            }
         }
     }
 }

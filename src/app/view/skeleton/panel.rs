@@ -66,6 +66,7 @@ fn steps(ui: &mut Ui, (undo, redo): (bool, bool)) -> (bool, bool) {
 
 fn posing(ui: &mut Ui, s: &mut Skeleton, asks: &mut Vec<Ask>) {
     let Some(poser) = &mut s.poser else { return };
+    ui.add_space(4.0);
     ui.weak("Click a bone, then drag a ring to turn it.");
     ui.add(TextEdit::singleline(&mut s.ui.search).hint_text("Search joints").desired_width(f32::INFINITY));
     let words: Vec<String> = s.ui.search.split_whitespace().map(str::to_lowercase).collect();
@@ -220,6 +221,7 @@ fn joint(ui: &mut Ui, poser: &mut Poser) -> bool {
 
 fn drawing(ui: &mut Ui, s: &mut Skeleton) {
     let joints = s.draft.now().joints.len();
+    ui.add_space(4.0);
     ui.weak("Click the body to place a joint in its middle: each hangs on the chosen one. Drag a joint to move it; click beside the body to choose none.");
     ui.add_space(4.0);
     let (undo, redo) = steps(ui, s.draft.steps());

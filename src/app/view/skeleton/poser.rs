@@ -211,7 +211,8 @@ impl Poser {
         let rest = Quat::from_array(self.rig().nodes[self.joints[joint]].rest.rotation).normalize();
         let now = Quat::from_array(self.local(joint).rotation).normalize();
         let (x, y, z) = (rest.inverse() * now).to_euler(EulerRot::XYZ);
-        [x, y, z].map(f32::to_degrees)
+        // Rounded, so that nothing shows as -0.
+        [x, y, z].map(|a| (a.to_degrees() * 1e4).round() / 1e4 + 0.0)
     }
 
     /// Sets them; part of one step while a number is dragged.

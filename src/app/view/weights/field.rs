@@ -90,8 +90,10 @@ impl Weights {
     fn count_field(&self) -> Field {
         let limit = if self.prune { usize::from(self.settings.max_influences) } else { MANY };
         let even = ColorMap::viridis();
-        // Orange is in no even map: more than eight.
-        let mut colors: Vec<[u8; 3]> = (0..MANY).map(|k| even.color(k as f32 / (MANY - 1) as f32)).collect();
+        let most = (0..self.sheets.len()).map(|s| self.shown(s).max_per_vertex()).max().unwrap_or(1);
+        let last = (limit.max(most).clamp(2, MANY) - 1) as f32;
+        // Red is in no even map: more than eight.
+        let mut colors: Vec<[u8; 3]> = (0..MANY).map(|k| even.color(k as f32 / last)).collect();
         colors.push([232, 72, 60]);
         let count = |sheet: usize, v: usize| self.shown(sheet).of(v).len().clamp(1, MANY + 1) - 1;
         let mut counts = vec![0; colors.len()];

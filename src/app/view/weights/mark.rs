@@ -5,14 +5,15 @@ use glam::Vec3;
 
 use crate::app::view::projection::Projection;
 
-/// Paints a ring around a place and, with a line to it, some words.
-pub fn mark(ui: &Ui, view: &Projection, at: Vec3, text: &str, color: Color32) {
+/// Paints a ring around a place and, with a line to it, some words; paler where the surface there faces away.
+pub fn mark(ui: &Ui, view: &Projection, at: Vec3, text: &str, color: Color32, behind: bool) {
     let Some(p) = view.screen(at) else { return };
     if !view.picture.contains(p) {
         return;
     }
     let painter = ui.painter();
-    let shadow = Color32::from_black_alpha(170);
+    let color = if behind { color.gamma_multiply(0.55) } else { color };
+    let shadow = Color32::from_black_alpha(if behind { 90 } else { 170 });
     painter.circle_stroke(p, 6.0, Stroke::new(4.0, shadow));
     painter.circle_stroke(p, 6.0, Stroke::new(2.0, color));
     painter.circle_filled(p, 1.5, color);
@@ -20,7 +21,8 @@ pub fn mark(ui: &Ui, view: &Projection, at: Vec3, text: &str, color: Color32) {
         return;
     }
     let font = FontId::proportional(13.0);
-    let galley = painter.layout_no_wrap(text.into(), font.clone(), Color32::WHITE);
+    let text = if behind { format!("{text} (behind)") } else { text.to_owned() };
+    let galley = painter.layout_no_wrap(text.clone(), font.clone(), Color32::WHITE);
     // Towards the middle of the picture, where there is room.
     let side = if p.x > view.picture.center().x { -1.0 } else { 1.0 };
     let rise = if p.y > view.picture.top() + 60.0 { -1.0 } else { 1.0 };

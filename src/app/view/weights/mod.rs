@@ -52,6 +52,8 @@ struct Outcome {
     /// Where it was measured already: the whole, and metres per sheet and vertex.
     measured: Option<(Displacement, Vec<Vec<f64>>)>,
     report: Report,
+    /// Vertices with k influences as they are stored, at index k.
+    after: Vec<usize>,
 }
 
 /// The weights of the character on show.
@@ -134,6 +136,7 @@ impl Weights {
             recolor: true,
         };
         weights.bone = weights.heaviest_bone();
+        weights.ui.reveal = true;
         weights.changed();
         Some(weights)
     }
@@ -175,7 +178,12 @@ impl Weights {
                         let cleaned = self.facts.meshes[sheet.mesh].cleaned;
                         report.add(&Report { cleaned, prune: stored.report.clone(), displacement: None });
                     }
-                    self.outcome = Some(Outcome { stored, measured: None, report });
+                    let mut after = Vec::new();
+                    for list in stored.iter().map(|s| &s.influences) {
+                        after.resize(after.len().max(list.max_per_vertex() + 1), 0);
+                        (0..list.vertex_count()).for_each(|v| after[list.of(v).len()] += 1);
+                    }
+                    self.outcome = Some(Outcome { stored, measured: None, report, after });
                     self.problem = None;
                     (self.repack, self.recolor) = (true, true);
                 }
@@ -227,18 +235,25 @@ impl Weights {
         self.ui.draft = None;
     }
 
-    /// Where a vertex is in a pose, without morph targets; metres in character space.
-    pub fn place(&self, chosen: Chosen, pose: &Pose) -> Option<[f32; 3]> {
+    /// Where a vertex is in a pose, without morph targets, metres in character space; and its normal, of any length.
+    pub fn place(&self, chosen: Chosen, pose: &Pose) -> Option<([f32; 3], [f32; 3])> {
         let sheet = self.sheets.get(chosen.sheet)?;
         let skin = self.facts.skins.get(*sheet.skins.first()?)?;
         let palette = dermis::pose::skin_palette(&self.facts.rig, skin, pose).ok()?;
         let p = *sheet.file.positions.get(chosen.vertex)?;
-        let mut at = [0.0; 3];
+        // The mesh's first vertex that is the file's.
+        let own = sheet.file.of_mesh.iter().position(|&v| v as usize == chosen.vertex);
+        let normals = &self.facts.meshes[sheet.mesh].normals;
+        let n = own.and_then(|v| normals.get(v)).copied().unwrap_or_default();
+        let (mut at, mut normal) = ([0.0; 3], [0.0; 3]);
         for i in self.shown(chosen.sheet).of(chosen.vertex) {
-            let q = palette.get(i.joint as usize)?.transform_point(p);
+            let joint = palette.get(i.joint as usize)?;
+            let q = joint.transform_point(p);
+            let turned = joint.rows.map(|r| r[0] * n[0] + r[1] * n[1] + r[2] * n[2]);
             (0..3).for_each(|k| at[k] += i.weight * q[k]);
+            (0..3).for_each(|k| normal[k] += i.weight * turned[k]);
         }
-        Some(at)
+        Some((at, normal))
     }
 
     /// Millimetres between full and shown in one pose, per sheet and vertex.

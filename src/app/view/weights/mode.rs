@@ -15,6 +15,7 @@ use glam::Vec3;
 use super::panel::panel;
 use super::{Ask, Legend, Show, Weights, mark};
 use crate::app::preset::Settings;
+use crate::app::view::camera::Orbit;
 use crate::app::view::jobs::Job;
 use crate::app::view::mode::{Context, Mode};
 use crate::app::view::pick::{Ray, Surface, pick};
@@ -197,8 +198,8 @@ impl WeightsMode {
                 let pose = self.pose(&context.stage.character);
                 if let Some(weights) = &mut self.weights {
                     weights.chosen = Some(at);
-                    if let Some(place) = weights.place(at, &pose) {
-                        context.orbit.target = place.into();
+                    if let Some((place, normal)) = weights.place(at, &pose) {
+                        look(context.orbit, place.into(), normal.into());
                     }
                 }
             }
@@ -267,6 +268,15 @@ impl WeightsMode {
         if self.weights.is_none() {
             self.weights = Weights::new(&context.stage.character);
         }
+    }
+}
+
+/// Turns the camera so that it looks at a place from outside, as near as it is.
+fn look(orbit: &mut Orbit, at: Vec3, normal: Vec3) {
+    orbit.target = at;
+    if let Some(n) = normal.try_normalize() {
+        orbit.yaw = n.x.atan2(n.z).rem_euclid(std::f32::consts::TAU);
+        orbit.pitch = n.y.asin().clamp(-1.2, 1.2);
     }
 }
 
@@ -354,8 +364,10 @@ impl Mode for WeightsMode {
         }
         let pose = self.pose(&context.stage.character);
         let paint = |at: super::Chosen, text: &str, color: Color32| {
-            if let Some(place) = weights.place(at, &pose) {
-                mark::mark(ui, &context.projection, Vec3::from(place), text, color);
+            if let Some((place, normal)) = weights.place(at, &pose) {
+                let place = Vec3::from(place);
+                let behind = Vec3::from(normal).dot(context.projection.eye() - place) < 0.0;
+                mark::mark(ui, &context.projection, place, text, color, behind);
             }
         };
         if let Some((at, text)) = &self.peak {

@@ -17,6 +17,8 @@ pub struct Memory {
     /// What is looked for in the list of bones, and among bones to add to a vertex.
     pub search: String,
     pub search_added: String,
+    /// The chosen bone is to be scrolled into view.
+    pub reveal: bool,
     /// Each change is scaled to the sum 1 at once; else numbers are collected in `draft` first.
     pub collect: bool,
     pub draft: Option<Vec<Influence>>,
@@ -46,7 +48,8 @@ pub fn panel(ui: &mut Ui, w: &mut Weights, source: bool) -> Vec<Ask> {
         let height = if w.chosen.is_some() { 150.0 } else { 220.0 };
         let mut bone = w.bone;
         let mut search = std::mem::take(&mut w.ui.search);
-        w.recolor |= bone_list(ui, &w.bones, &mut search, &mut bone, height);
+        let reveal = std::mem::take(&mut w.ui.reveal);
+        w.recolor |= bone_list(ui, &w.bones, &mut search, &mut bone, height, reveal);
         (w.bone, w.ui.search) = (bone, search);
     }
     if w.show == Show::Difference {
@@ -73,6 +76,7 @@ fn section(ui: &mut Ui, title: &str) {
 }
 
 fn show(ui: &mut Ui, w: &mut Weights, asks: &mut Vec<Ask>) {
+    ui.add_space(4.0);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         for (show, name, about) in Show::ALL {
@@ -156,7 +160,8 @@ fn report(ui: &mut Ui, w: &Weights, asks: &mut Vec<Ask>) {
     if w.prune {
         let p = &report.prune;
         ui.add_space(2.0);
-        histogram(ui, &p.before, &p.after);
+        let after = w.outcome.as_ref().map_or(&p.after, |o| &o.after);
+        histogram(ui, &p.before, after);
         let (max, mean, p99) = (p.removed_max(), p.removed_mean(), p.removed_percentile(0.99));
         ui.label(format!("Weight removed: at most {max:.3}"))
             .on_hover_text(format!("mean {mean:.4}; 99 % of the vertices lost at most {p99:.4}"));
@@ -343,6 +348,7 @@ fn rows(ui: &mut Ui, w: &mut Weights, at: Chosen) {
                         let label = egui::Label::new(name).truncate().sense(egui::Sense::click());
                         if ui.add(label).on_hover_text("Click to show this bone").clicked() && bone.is_some() {
                             (w.bone, w.show, w.recolor) = (bone, Show::Bone, true);
+                            w.ui.reveal = true;
                         }
                     });
                 });

@@ -14,8 +14,16 @@ pub fn matching(bones: &[Bone], search: &str) -> Vec<usize> {
     (0..bones.len()).filter(|&b| fits(&bones[b])).collect()
 }
 
-/// A field to search in and the bones that match; true when another one was chosen.
-pub fn bone_list(ui: &mut Ui, bones: &[Bone], search: &mut String, chosen: &mut Option<usize>, height: f32) -> bool {
+/// A field to search in and the bones that match, `height` points at most; true when another one was chosen. `reveal` scrolls to
+/// the chosen one.
+pub fn bone_list(
+    ui: &mut Ui,
+    bones: &[Bone],
+    search: &mut String,
+    chosen: &mut Option<usize>,
+    height: f32,
+    reveal: bool,
+) -> bool {
     ui.add(TextEdit::singleline(search).hint_text("Search bones").desired_width(f32::INFINITY));
     let rows = matching(bones, search);
     if rows.is_empty() {
@@ -26,21 +34,21 @@ pub fn bone_list(ui: &mut Ui, bones: &[Bone], search: &mut String, chosen: &mut 
     // A list of matches shows no tree.
     let tree = search.trim().is_empty();
     let row = ui.spacing().interact_size.y;
-    ScrollArea::vertical().id_salt("bones").max_height(height).auto_shrink([false, true]).show_rows(
-        ui,
-        row,
-        rows.len(),
-        |ui, range| {
-            ui.with_layout(Layout::top_down_justified(Align::Min), |ui| {
-                for &bone in &rows[range] {
-                    let depth = if tree { bones[bone].depth.min(12) } else { 0 };
-                    let name = format!("{}{}", "  ".repeat(depth), bones[bone].name);
-                    if ui.add(Button::selectable(*chosen == Some(bone), name).truncate()).clicked() {
-                        *chosen = Some(bone);
-                    }
+    let mut list = ScrollArea::vertical().id_salt("bones").max_height(height).auto_shrink([false, true]);
+    if let Some(at) = rows.iter().position(|&b| reveal && Some(b) == before) {
+        let step = row + ui.spacing().item_spacing.y;
+        list = list.vertical_scroll_offset((at as f32 * step - 0.4 * height).max(0.0));
+    }
+    list.show_rows(ui, row, rows.len(), |ui, range| {
+        ui.with_layout(Layout::top_down_justified(Align::Min), |ui| {
+            for &bone in &rows[range] {
+                let depth = if tree { bones[bone].depth.min(12) } else { 0 };
+                let name = format!("{}{}", "  ".repeat(depth), bones[bone].name);
+                if ui.add(Button::selectable(*chosen == Some(bone), name).truncate()).clicked() {
+                    *chosen = Some(bone);
                 }
-            });
-        },
-    );
+            }
+        });
+    });
     *chosen != before
 }

@@ -184,7 +184,8 @@ fn clicks_choose_vertices_of_the_file() {
     assert_eq!(w.chosen, None);
     w.choose(Some(Picked { part: 7, vertex: 12, point: glam::Vec3::ZERO }));
     assert_eq!(w.chosen, None);
-    let at = w.place(Chosen { sheet: 0, vertex: 12 }, &Pose::rest(&w.facts.rig)).unwrap();
+    let (at, normal) = w.place(Chosen { sheet: 0, vertex: 12 }, &Pose::rest(&w.facts.rig)).unwrap();
+    assert!((normal[2] - 1.0).abs() < 1e-5);
     let p = w.facts.meshes[0].positions[12];
     assert!((0..3).all(|k| (at[k] - p[k]).abs() < 1e-5));
 }
@@ -230,7 +231,7 @@ fn the_panel_prunes_and_edits() {
     let mut harness = Harness::builder().with_size([280.0, 1100.0]).build_ui_state(
         |ui, w: &mut Weights| {
             w.poll();
-            panel(ui, w, true);
+            panel::panel(ui, w, true);
         },
         weights(),
     );
