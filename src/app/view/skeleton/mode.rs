@@ -111,6 +111,7 @@ impl Mode for SkeletonMode {
 
     fn enter(&mut self, context: &mut Context<'_>) {
         self.open(context);
+        self.surface = None;
         if let Some(skeleton) = &mut self.skeleton {
             skeleton.posed = true;
         }

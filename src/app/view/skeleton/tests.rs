@@ -205,3 +205,56 @@ fn length_and_thickness_move_what_hangs_on_a_bone() {
     poser.reset(1);
     assert_eq!(*poser.pose(), Pose::rest(&poser.character.rig));
 }
+
+#[test]
+fn a_drawn_skeleton_binds_poses_and_saves() {
+    use crate::app::view::source::Source;
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/models/MorphStressTest.gltf");
+    if !path.exists() {
+        eprintln!("NOT RUN: {} does not exist", path.display());
+        return;
+    }
+    let character = Arc::new(dermis::io::load(&path).unwrap());
+    let source = Source::File(path.clone());
+    let mut s = Skeleton::new(character.clone(), Some(source));
+    assert!(s.poser.is_none());
+    let places = character.meshes[0].positions.iter().map(|&p| Vec3::from(p));
+    let (low, high) = places.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(l, h), p| (l.min(p), h.max(p)));
+    let mut draft = Draft::default();
+    let middle = 0.5 * (low + high);
+    draft.place([low.x, middle.y, middle.z], None);
+    draft.place(middle.to_array(), Some(0));
+    draft.place([high.x, middle.y, middle.z], Some(1));
+    s.draft.set(draft);
+    assert!(s.unsaved());
+    s.options.heat = false;
+    s.bind();
+    let start = std::time::Instant::now();
+    let bound = loop {
+        assert!(start.elapsed().as_secs() < 60 && s.problem.is_none(), "{:?}", s.problem);
+        match s.poll() {
+            Some(bound) => break bound,
+            None => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    };
+    let none = &mut |uri: &str| Err(format!("{uri} is outside"));
+    let model = Arc::new(dermis::io::load_bytes("bound.glb", &bound.glb, none).unwrap());
+    let mut posed = Skeleton::new(model.clone(), Some(Source::Made(bound.glb.clone(), path.clone())));
+    let poser = posed.poser.as_mut().unwrap();
+    assert_eq!((0..3).map(|j| poser.name(j).to_owned()).collect::<Vec<_>>(), ["root", "joint", "joint_01"]);
+    assert!((poser.places()[1] - middle).length() < 1e-4);
+    poser.set_degrees(1, [0.0, 0.0, 30.0], false);
+    let folder = std::env::temp_dir().join(format!("dermis-skeleton-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let target = folder.join("posed.glb");
+    posed.save(&target).unwrap();
+    let saved = dermis::io::load(&target).unwrap();
+    assert!(saved.parts.iter().any(|p| !p.rigid));
+    let node = posed.poser.as_ref().unwrap().joints[1];
+    let wanted = posed.pose().unwrap().joints[node].rotation;
+    let name = &model.rig.nodes[node].name;
+    let rest = saved.rig.nodes[saved.rig.find(name).unwrap()].rest.rotation;
+    assert!((0..4).all(|k| (rest[k] - wanted[k]).abs() < 1e-6), "{rest:?} {wanted:?}");
+    assert!(posed.save(&path).is_err());
+    std::fs::remove_dir_all(&folder).unwrap();
+}

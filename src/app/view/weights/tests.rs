@@ -281,3 +281,44 @@ fn the_panel_prunes_and_edits() {
     assert_eq!(harness.state().full(0).of(9).len(), 3);
     wait(harness.state_mut());
 }
+
+/// A model beside the project; `None`, said aloud, where there is none.
+fn model(name: &str) -> Option<std::path::PathBuf> {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/models").join(name);
+    if !path.exists() {
+        eprintln!("NOT RUN: {} does not exist", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+#[test]
+fn a_saved_copy_has_the_weights_on_show() {
+    use crate::app::view::source::Source;
+    let Some(path) = model("ozz_arnaud_8inf.glb") else { return };
+    let folder = std::env::temp_dir().join(format!("dermis-weights-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let target = folder.join("copy.glb");
+    let mut w = Weights::new(&dermis::io::load(&path).unwrap()).unwrap();
+    w.settings.max_influences = 3;
+    w.settings.weights = Format::U16;
+    let at = Chosen { sheet: 0, vertex: 100 };
+    let (a, b) = (w.bones[3].joints[0].unwrap(), w.bones[4].joints[0].unwrap());
+    w.set(at, &[Influence { joint: a, weight: 0.75 }, Influence { joint: b, weight: 0.25 }], false);
+    wait(&mut w);
+    let source = Source::File(path.clone());
+    w.save(&source, &target).unwrap();
+    let copy = dermis::io::load(&target).unwrap();
+    let saved = pruning::sheets(&copy).remove(0);
+    assert!(saved.file.influences.max_per_vertex() <= 3);
+    // What is read back is what was on show, and the edit is in it.
+    assert!(dermis::influence::variation(w.shown(0), &saved.file.influences).unwrap().iter().all(|&d| d < 1e-6));
+    let found: Vec<(u32, f32)> = saved.file.influences.of(100).iter().map(|i| (i.joint, i.weight)).collect();
+    assert!(found.len() == 2 && found[0].0 == a && (found[0].1 - 0.75).abs() < 1e-4, "{found:?}");
+    assert_eq!(saved.file.positions, w.sheets[0].file.positions);
+    assert_eq!(copy.rig, w.facts.rig);
+    // The original is not written over, nor is anything that is no GLB.
+    assert!(w.save(&source, &path).is_err());
+    assert!(w.save(&source, &folder.join("copy.txt")).is_err());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
