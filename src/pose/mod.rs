@@ -18,6 +18,7 @@ mod mirror;
 mod names;
 mod range;
 mod space;
+pub(crate) mod turns;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};
