@@ -16,6 +16,7 @@ mod hull;
 pub(crate) mod limits;
 mod mirror;
 mod names;
+mod range;
 mod space;
 pub(crate) mod turns;
 
@@ -32,6 +33,7 @@ pub(crate) use hierarchy::{palette64, worlds64};
 pub use limits::Limit;
 pub use mirror::Mirror;
 pub use names::{Finger, Side};
+pub use range::JointRange;
 pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
 
 use bytemuck::{Pod, Zeroable};

@@ -7,7 +7,9 @@ use dermis::gpu::{
     CharacterId, Drive, PartId, RigDescriptor, RigId, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
 };
 use dermis::pose::Pose;
-use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, TextureMix, View};
+use dermis::render::{
+    Background, Camera, Ground, Instance, Light, Model, Overlay, Renderer, Scene, Targets, TextureMix, View,
+};
 use dermis::{Affine, Character, Error, Result, wgpu};
 
 use super::thumbnail::Aside;
@@ -29,6 +31,8 @@ pub struct Stage {
     pub shown: Vec<Placed>,
     /// Surfaces that [`Placed::mix`] names.
     pub mixes: Vec<TextureMix>,
+    /// Numbers shown as colours instead of surfaces, and of which character.
+    pub overlay: Option<(CharacterId, Arc<Overlay>)>,
     /// Pictures to draw in the next frame besides the window's; see [`super::thumbnail::Thumbnail::draw`].
     pub asides: Vec<Aside>,
     /// The time the next frame is prepared for.
@@ -77,6 +81,7 @@ impl Stage {
             model,
             shown: Vec::new(),
             mixes: Vec::new(),
+            overlay: None,
             asides: Vec::new(),
             seconds: 0.0,
             rest,
@@ -102,6 +107,7 @@ impl Stage {
     /// Shows the hero alone, in its rest pose, as the file has it.
     pub fn reset(&mut self) -> Result<()> {
         self.shown = vec![self.place(self.hero)];
+        self.overlay = None;
         self.asides.clear();
         self.play(None, false)
     }
@@ -195,6 +201,7 @@ impl Stage {
                 character: placed.character,
                 model: &placed.model,
                 textures: placed.mix.and_then(|mix| self.mixes.get(mix)),
+                overlay: self.overlay.as_ref().filter(|o| o.0 == placed.character).map(|o| &*o.1),
                 transform: placed.transform,
             })
             .collect();
