@@ -65,7 +65,7 @@ impl WeightsMode {
         let packed = weights.packed_meshes();
         let stage = &mut *context.stage;
         let mut parts: Vec<PartId> = stage.parts.clone();
-        let options = MeshOptions { max_influences: 8, precision: Precision::Fine };
+        let options = MeshOptions { precision: Precision::Fine, ..MeshOptions::default() };
         let replace = || -> dermis::Result<CharacterId> {
             for (index, influences) in packed {
                 let mesh = Mesh { influences, ..stage.character.meshes[index].clone() };
