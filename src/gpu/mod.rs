@@ -23,7 +23,7 @@ mod space;
 mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
-pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use character::{CharacterId, Drive, Layout, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use mesh::MeshOptions;
 pub use readback::{SkinnedVertices, read_vertices};

@@ -25,7 +25,8 @@ struct Actor {
 fn live(device: &wgpu::Device, queue: &wgpu::Queue, source: &str, frames: u32) -> Result<[u32; 6], String> {
     let skin = SkinPipelines::with_source(device, source);
     let pipelines = Some(Arc::new(Pipelines { skin, pose: PosePipeline::new(device) }));
-    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true };
+    let descriptor =
+        SkinnerDescriptor { pipelines, previous_positions: true, bounds: true, ..SkinnerDescriptor::default() };
     let mut skinner = Skinner::new(device, &descriptor).unwrap();
     skinner.frame.largest_grid = 7;
     let scene = mixed_scene();
@@ -125,7 +126,7 @@ fn pod<T: bytemuck::Pod>(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wg
     bytemuck::pod_collect_to_vec(&read_range(device, queue, buffer, 0..buffer.size()).unwrap())
 }
 
-fn around(positions: &[[f32; 3]]) -> Bounds {
+pub(super) fn around(positions: &[[f32; 3]]) -> Bounds {
     let of = |f: fn(f32, f32) -> f32| {
         let mut corner = positions[0];
         positions.iter().for_each(|p| (0..3).for_each(|a| corner[a] = f(corner[a], p[a])));

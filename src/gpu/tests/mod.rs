@@ -1,5 +1,6 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
+mod frames;
 mod history;
 mod layout;
 mod math;
