@@ -1,4 +1,5 @@
-//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU.
+//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU. `read_back.rs` has the one
+//! that does not.
 
 use super::character::{Layout, Vertices};
 use super::frame::{decode_normal, decode_tangent};
@@ -25,17 +26,22 @@ pub fn read_vertices(device: &wgpu::Device, queue: &wgpu::Queue, vertices: &Vert
     let positions = read_range(device, queue, vertices.positions, 12 * first..12 * end)?;
     let stride = vertices.layout.stride();
     let frames = read_range(device, queue, vertices.frames, stride * first..stride * end)?;
-    let (normals, tangents) = match vertices.layout {
+    Ok(decode(&positions, &frames, vertices.layout))
+}
+
+/// Vertices from the bytes of their streams.
+pub(super) fn decode(positions: &[u8], frames: &[u8], layout: Layout) -> SkinnedVertices {
+    let (normals, tangents) = match layout {
         Layout::Packed => {
-            let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(&frames);
+            let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(frames);
             frames.iter().map(|&f| (decode_normal(f), decode_tangent(f))).unzip()
         }
         Layout::Full => {
-            let frames: Vec<[f32; 7]> = bytemuck::pod_collect_to_vec(&frames);
+            let frames: Vec<[f32; 7]> = bytemuck::pod_collect_to_vec(frames);
             frames.iter().map(|&[x, y, z, s, t, u, sign]| ([x, y, z], [s, t, u, sign])).unzip()
         }
     };
-    Ok(SkinnedVertices { positions: bytemuck::pod_collect_to_vec(&positions), normals, tangents })
+    SkinnedVertices { positions: bytemuck::pod_collect_to_vec(positions), normals, tangents }
 }
 
 /// Bytes `range` of a buffer with `COPY_SRC` usage; offsets are multiples of 4.

@@ -63,6 +63,7 @@ pub(crate) struct Variant {
     pub full: bool,
     pub previous: bool,
     pub bounds: bool,
+    pub dual: bool,
 }
 
 impl Variant {
@@ -80,6 +81,7 @@ impl Variant {
             full: false,
             previous: false,
             bounds: false,
+            dual: false,
         }
     }
 }
@@ -179,6 +181,7 @@ impl SkinPipelines {
             ("FULL", f64::from(u8::from(variant.full))),
             ("PREVIOUS", f64::from(u8::from(variant.previous))),
             ("BOUNDS", f64::from(u8::from(variant.bounds))),
+            ("DUAL", f64::from(u8::from(variant.dual))),
             ("CHUNK", f64::from(CHUNK)),
         ];
         let pipeline = self.pipeline(device, "skin", &constants);

@@ -17,6 +17,7 @@ pub(crate) mod limits;
 mod mirror;
 mod names;
 mod space;
+pub(crate) mod turns;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};

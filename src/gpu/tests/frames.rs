@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::device;
-use super::matrix::mixed_scene;
 use super::scene::{MeshKind, Scene, frame};
 use crate::Error;
 use crate::gpu::pose::PosePipeline;
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SOURCE, SkinPipelines};
-use crate::gpu::{FRAME_WGSL, Layout, Skinner, SkinnerDescriptor, read_vertices};
+use crate::gpu::{FRAME_WGSL, Layout, Method, Skinner, SkinnerDescriptor, read_vertices};
 use crate::influence::Precision;
 
 /// As the documentation of [`Layout`] says.
@@ -43,12 +42,25 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 #[test]
 fn a_host_reads_the_frames_of_both_layouts() {
     let (device, queue) = device();
-    let scene = mixed_scene();
+    let kind = |vertices, joints, width, precision, targets| MeshKind { vertices, joints, width, precision, targets };
+    let kinds = [kind(1003, 19, 4, Precision::Compact, 0), kind(130, 300, 8, Precision::Fine, 2)];
+    for method in [Method::Linear, Method::DualQuaternion] {
+        let mut scene = Scene::new(&kinds, 11, 3);
+        scene.method = method;
+        read_frames(&device, &queue, &scene);
+    }
+}
+
+fn read_frames(device: &wgpu::Device, queue: &wgpu::Queue, scene: &Scene) {
     let mut packed = Vec::new();
     for (layout, reader) in READERS {
-        let mut skinner = Skinner::new(&device, &SkinnerDescriptor { layout, ..SkinnerDescriptor::default() }).unwrap();
-        let characters = scene.spawn(&mut skinner, &queue);
-        frame(&device, &queue, &mut skinner, 0.0);
+        let mut skinner = Skinner::new(device, &SkinnerDescriptor { layout, ..SkinnerDescriptor::default() }).unwrap();
+        let characters = scene.spawn(&mut skinner, queue);
+        let mut read_back = skinner.read_back(characters[1], 0).unwrap();
+        frame(device, queue, &mut skinner, 0.0);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let expected = read_vertices(device, queue, &skinner.vertices(characters[1], 0).unwrap()).unwrap();
+        assert_eq!(read_back.try_take().unwrap(), Some(expected));
         let vertices = skinner.vertices(characters[0], 0).unwrap();
         assert_eq!(vertices.layout, layout);
         let count = vertices.frames.size() / layout.stride();
@@ -86,11 +98,11 @@ fn a_host_reads_the_frames_of_both_layouts() {
             pass.dispatch_workgroups(count.div_ceil(64) as u32, 1, 1);
         }
         queue.submit([encoder.finish()]);
-        let bytes = read_range(&device, &queue, &out, 0..out.size()).unwrap();
+        let bytes = read_range(device, queue, &out, 0..out.size()).unwrap();
         let read: Vec<[[f32; 4]; 2]> = bytemuck::pod_collect_to_vec(&bytes);
         for (i, &c) in characters.iter().enumerate().filter(|(i, _)| *i != scene.spare) {
             let vertices = skinner.vertices(c, 0).unwrap();
-            let expected = read_vertices(&device, &queue, &vertices).unwrap();
+            let expected = read_vertices(device, queue, &vertices).unwrap();
             for (v, [n, t]) in (0..).zip(&read[vertices.range.start as usize..vertices.range.end as usize]) {
                 let n = [n[0], n[1], n[2]];
                 let v: usize = v;

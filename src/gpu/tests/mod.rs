@@ -1,7 +1,10 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
+mod dual;
+mod dual_pose;
 mod frames;
 mod history;
+mod host;
 mod layout;
 mod math;
 mod matrix;
@@ -10,6 +13,7 @@ mod pose;
 mod scene;
 mod skinner;
 mod space;
+mod stress;
 
 /// A device with WebGPU's default limits, so that nothing here needs more. A machine without an adapter fails the test.
 pub(crate) fn device() -> (wgpu::Device, wgpu::Queue) {
