@@ -199,7 +199,8 @@ fn joint(ui: &mut Ui, poser: &mut Poser) -> bool {
         poser.set_shape(joint, length, thickness, dragged);
     }
     if let Some(range) = poser.range(joint) {
-        let now = range.angles(poser.local(joint).rotation).map(f32::to_degrees);
+        // Rounded, so that nothing shows as -0.
+        let now = range.angles(poser.local(joint).rotation).map(|a| a.to_degrees().round() + 0.0);
         let text: Vec<String> = ["twist", "swing y", "swing z"]
             .iter()
             .zip(now.iter().zip(range.ranges()))

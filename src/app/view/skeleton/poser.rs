@@ -167,13 +167,15 @@ impl Poser {
         Mat3::from_cols(m.x_axis.normalize_or_zero(), m.y_axis.normalize_or_zero(), m.z_axis.normalize_or_zero())
     }
 
+    /// How far a joint may turn. In hands whose joints lie side by side limits are about the joint before, which does not
+    /// move with it here: those have none.
     pub fn range(&self, joint: usize) -> Option<&JointRange> {
-        self.ranges[self.joints[joint]].as_ref()
+        self.ranges[self.joints[joint]].as_ref().filter(|_| self.parents[joint].is_none() || self.hangs(joint))
     }
 
     /// True where some joint has limits.
     pub fn limited(&self) -> bool {
-        self.ranges.iter().any(Option::is_some)
+        (0..self.joints.len()).any(|joint| self.range(joint).is_some())
     }
 
     fn change(&mut self, stroke: Option<u64>, joint: usize, change: impl FnOnce(&mut dermis::pose::JointPose)) {
