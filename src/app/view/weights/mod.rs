@@ -296,4 +296,6 @@ fn bones(character: &Character, sheets: &[Sheet]) -> Vec<Bone> {
 }
 
 #[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
 mod tests;

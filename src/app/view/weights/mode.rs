@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dermis::Character;
 use dermis::character::Mesh;
-use dermis::gpu::{CharacterId, Drive, MeshOptions, PartId};
+use dermis::gpu::{CharacterId, Drive, MeshId, MeshOptions, PartId};
 use dermis::influence::Precision;
 use dermis::pose::Pose;
 use dermis::render::{ColorMap, Overlay};
@@ -40,6 +40,8 @@ pub struct WeightsMode {
     peak: Option<(super::Chosen, String)>,
     /// The character with the weights on show.
     shown: Option<CharacterId>,
+    /// Its meshes.
+    meshes: Vec<MeshId>,
     clip: Option<usize>,
     time: f64,
     playing: bool,
@@ -66,21 +68,36 @@ impl WeightsMode {
         let stage = &mut *context.stage;
         let mut parts: Vec<PartId> = stage.parts.clone();
         let options = MeshOptions { precision: Precision::Fine, ..MeshOptions::default() };
+        let mut made: Vec<MeshId> = Vec::new();
         let replace = || -> dermis::Result<CharacterId> {
             for (index, influences) in packed {
                 let mesh = Mesh { influences, ..stage.character.meshes[index].clone() };
                 let id = stage.skinner.add_mesh_with(&context.gpu.queue, &mesh, options)?;
+                made.push(id);
                 let shows = stage.character.parts.iter().zip(&mut parts).filter(|(p, _)| p.mesh == index);
                 shows.for_each(|(_, part)| part.mesh = id);
             }
-            stage.skinner.spawn(stage.rig, &parts)
+            let shown = match self.shown {
+                Some(shown) => {
+                    stage.skinner.set_meshes(shown, &parts)?;
+                    shown
+                }
+                None => stage.skinner.spawn(stage.rig, &parts)?,
+            };
+            for (part, p) in stage.character.parts.iter().enumerate().filter(|(_, p)| !p.morph_weights.is_empty()) {
+                stage.skinner.set_morph_weights(shown, part, &p.morph_weights)?;
+            }
+            Ok(shown)
         };
         let replaced = replace();
-        let Some(new) = context.check(replaced) else { return };
-        if let Some(old) = self.shown.replace(new) {
-            let despawned = context.stage.skinner.despawn(old);
-            context.check(despawned);
+        // What was shown before, or, after an error, what was to be.
+        let old = if replaced.is_ok() { std::mem::replace(&mut self.meshes, made) } else { made };
+        for mesh in old {
+            let removed = context.stage.skinner.remove_mesh(mesh);
+            context.check(removed);
         }
+        let Some(shown) = context.check(replaced) else { return };
+        self.shown = Some(shown);
         self.drive(context);
         self.place(context);
     }
