@@ -17,24 +17,39 @@ pub(crate) struct Mirror<T> {
     pub buffer: wgpu::Buffer,
     /// The run of changed elements not uploaded yet.
     run: Range<u32>,
+    /// More usages than a shader of ours needs.
+    usage: wgpu::BufferUsages,
+    /// What `buffer` replaced and what a host's shader may have written, until it is copied over.
+    outgrown: Option<wgpu::Buffer>,
 }
 
 impl<T: Pod> Mirror<T> {
     pub fn new(device: &wgpu::Device, what: &'static str, capacity: u32) -> Self {
+        Self::with_usage(device, what, capacity, wgpu::BufferUsages::empty())
+    }
+
+    /// For a buffer that hosts draw from, too.
+    pub fn for_hosts(device: &wgpu::Device, what: &'static str, capacity: u32) -> Self {
+        Self::with_usage(device, what, capacity, wgpu::BufferUsages::VERTEX)
+    }
+
+    fn with_usage(device: &wgpu::Device, what: &'static str, capacity: u32, usage: wgpu::BufferUsages) -> Self {
         Self {
             what,
             data: vec![T::zeroed(); capacity as usize],
             ranges: Ranges::new(capacity),
-            buffer: Self::make(device, what, capacity),
+            buffer: Self::make(device, what, capacity, usage),
             run: 0..0,
+            usage,
+            outgrown: None,
         }
     }
 
-    fn make(device: &wgpu::Device, what: &'static str, capacity: u32) -> wgpu::Buffer {
+    fn make(device: &wgpu::Device, what: &'static str, capacity: u32, usage: wgpu::BufferUsages) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(what),
             size: u64::from(capacity) * size_of::<T>() as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            usage: usage | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         })
     }
@@ -55,7 +70,9 @@ impl<T: Pod> Mirror<T> {
         let capacity = old.saturating_mul(2).max(needed).min(largest);
         self.ranges.grow(capacity);
         self.data.resize(capacity as usize, T::zeroed());
-        self.buffer = Self::make(device, self.what, capacity);
+        let old_buffer = std::mem::replace(&mut self.buffer, Self::make(device, self.what, capacity, self.usage));
+        // Grown twice since the last upload: the first one has what shaders wrote.
+        self.outgrown.get_or_insert(old_buffer);
         self.run = 0..old;
         let start = self.ranges.allocate(count).unwrap_or(0);
         Ok((start, true))
@@ -87,6 +104,11 @@ impl<T: Pod> Mirror<T> {
         let range = start..start + count;
         self.run =
             if self.run.is_empty() { range } else { self.run.start.min(range.start)..self.run.end.max(range.end) };
+    }
+
+    /// After an upload: the buffer that was replaced by a larger one since the last, if any.
+    pub fn take_outgrown(&mut self) -> Option<wgpu::Buffer> {
+        self.outgrown.take()
     }
 
     /// Uploads what is left.

@@ -6,7 +6,9 @@
 
 mod bounds;
 mod character;
+mod clips;
 mod frame;
+mod joints;
 mod mesh;
 mod mirror;
 mod pages;
@@ -24,7 +26,9 @@ mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
 pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use clips::{ClipLayer, MAX_LAYERS, MaskId, WeightFade};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
+pub use joints::BufferRange;
 pub use mesh::MeshOptions;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;

@@ -7,6 +7,7 @@ use super::bounds::Boxes;
 use super::character::{
     CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
 };
+use super::clips::{ClipLayer, MaskData, pose_of};
 use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
@@ -30,6 +31,8 @@ pub struct SkinnerDescriptor {
     pub previous_positions: bool,
     /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
     pub bounds: bool,
+    /// Keeps the world transform of every rig node of every character in a buffer: [`Skinner::joints`]. Default off.
+    pub joints: bool,
 }
 
 #[derive(Debug)]
@@ -68,6 +71,8 @@ pub struct Skinner {
     pub(super) scratch: Scratch,
     pub(super) palettes: Mirror<Affine>,
     pub(super) morph_weights: Mirror<f32>,
+    pub(super) joints: Option<Mirror<Affine>>,
+    pub(super) masks: Vec<MaskData>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
 }
@@ -124,6 +129,8 @@ impl Skinner {
             scratch: Scratch::new(device),
             palettes: Mirror::new(device, "joints in all palettes", 1 << 10),
             morph_weights: Mirror::new(device, "morph weights", 1 << 8),
+            joints: descriptor.joints.then(|| Mirror::for_hosts(device, "world transforms of joints", 1 << 10)),
+            masks: Vec::new(),
             frame: Frame::new(device),
             worlds: Vec::new(),
             device: device.clone(),
@@ -219,6 +226,7 @@ impl Skinner {
             parts: Vec::with_capacity(parts.len()),
             palette: (palette, palette_len),
             record: (0, 0),
+            joints: None,
             scratch: (0, 0),
             state: (0, 0),
             state_dirty: 0..0,
@@ -226,10 +234,15 @@ impl Skinner {
             pose,
             visible: true,
             changed: true,
+            weights_changed: true,
             todo: Todo::Nothing,
             first_frame: None,
             boxed: false,
             clip_time: f64::NAN,
+            posed_at: 0.0,
+            interval: (0.0, 0.0),
+            due: true,
+            space_state: None,
         };
         let reserved = self.reserve(&mut character, parts, &skin_starts, scratch_rows);
         if palettes_moved || !matches!(reserved, Ok(false)) {
@@ -260,23 +273,26 @@ impl Skinner {
     ) -> Result<bool> {
         let (record, mut moved) = self.records.allocate(&self.device, 1)?;
         character.record = (record, 1);
+        moved |= self.reserve_joints(character)?;
         let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
         character.scratch = (scratch, scratch_rows);
         moved |= scratch_moved;
         for (part, &skin_start) in parts.iter().zip(skin_starts) {
             let mesh = &self.meshes[part.mesh.index as usize];
             let (quad_count, morph_count) = (mesh.gpu.quad_count, mesh.morph_count);
-            let (weights, weights_moved) = self.morph_weights.allocate(&self.device, morph_count)?;
+            // Where clips drive them, the host's weights stand behind those that the pose pass makes.
+            let own = if self.rigs[character.rig as usize].drives_morphs { morph_count } else { 0 };
+            let (weights, weights_moved) = self.morph_weights.allocate(&self.device, own + morph_count)?;
             moved |= weights_moved;
-            self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
+            self.morph_weights.data[weights as usize..][..(own + morph_count) as usize].fill(0.0);
             let output = self.outputs.allocate(&self.device, quad_count).inspect_err(|_| {
-                self.morph_weights.release(weights, morph_count);
+                self.morph_weights.release(weights, own + morph_count);
             })?;
-            let morphs = (weights, morph_count);
-            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0 };
+            let (morphs, own_weights) = ((weights, morph_count), weights + own);
+            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, own_weights, bounds: 0 };
             if let Some(boxes) = &mut self.boxes {
                 let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
-                    self.morph_weights.release(weights, morph_count);
+                    self.morph_weights.release(weights, own + morph_count);
                     self.outputs.release(output);
                 })?;
                 data.bounds = index;
@@ -290,6 +306,9 @@ impl Skinner {
     fn give_back(&mut self, character: CharacterData) {
         self.palettes.release(character.palette.0, character.palette.1);
         self.records.release(character.record.0, character.record.1);
+        if let (Some(joints), Some((start, count))) = (&mut self.joints, character.joints) {
+            joints.release(start, count);
+        }
         self.scratch.release(character.scratch.0, character.scratch.1);
         self.states.release(character.state.0, character.state.1);
         for part in character.parts {
@@ -297,7 +316,7 @@ impl Skinner {
             if let Some(boxes) = &mut self.boxes {
                 boxes.release(part.bounds);
             }
-            self.morph_weights.release(part.morphs.0, part.morphs.1);
+            self.morph_weights.release(part.morphs.0, part.weight_count());
         }
     }
 
@@ -327,10 +346,25 @@ impl Skinner {
         if let Drive::Space { space, state } = drive {
             return self.drive_space(character, space, state);
         }
+        if let Drive::Clips(layers) = drive {
+            return self.drive_clips(character, layers);
+        }
+        if let Drive::Clip { clip, start, looping } = drive
+            && self.clip_needs_layers(character, clip)
+        {
+            return self.drive_clips(character, &[ClipLayer { looping, ..ClipLayer::new(clip, start) }]);
+        }
         let Some(data) = self.slots[character.index as usize].character.as_mut() else { return Ok(()) };
         let rig = &self.rigs[data.rig as usize];
+        let layered = matches!(data.drive, DriveState::Clips(_));
         match drive {
-            Drive::Space { .. } => {}
+            Drive::Space { .. } | Drive::Clips(_) => {}
+            Drive::External => {
+                if data.drive == DriveState::External {
+                    return Ok(());
+                }
+                data.drive = DriveState::External;
+            }
             Drive::Local(pose) => {
                 let (found, expected) = (pose.joints.len(), rig.node_count());
                 if found != expected {
@@ -340,6 +374,9 @@ impl Skinner {
                     |j: &crate::pose::JointPose| bytemuck::cast_ref::<_, [f32; 12]>(j).iter().all(|x| x.is_finite());
                 if let Some(index) = pose.joints.iter().position(|j| !finite(j)) {
                     return Err(Error::NotFinite { what: "pose of rig node", index });
+                }
+                if data.drive == DriveState::Local && data.pose.joints == pose.joints {
+                    return Ok(());
                 }
                 data.pose.joints.copy_from_slice(&pose.joints);
                 data.drive = DriveState::Local;
@@ -358,13 +395,20 @@ impl Skinner {
                 let start = data.palette.0 as usize;
                 if data.drive != DriveState::Palette {
                     // The other skins keep the pose they had: only the CPU's copy of the palettes will be read from now on.
-                    if let DriveState::Clip { clip, .. } = data.drive {
-                        rig.clips[clip].sample(data.clip_time as f32, &mut data.pose);
+                    match &data.drive {
+                        DriveState::Clip { clip, .. } => {
+                            rig.clips[*clip].sample(data.clip_time as f32, &mut data.pose);
+                        }
+                        DriveState::Clips(layers) => data.pose = pose_of(rig, &self.masks, layers, data.posed_at),
+                        _ => {}
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
                 }
                 let first = start + rig.skin_starts[skin] as usize;
+                if data.drive == DriveState::Palette && self.palettes.data[first..first + found] == *palette {
+                    return Ok(());
+                }
                 self.palettes.data[first..first + found].copy_from_slice(palette);
                 data.drive = DriveState::Palette;
             }
@@ -375,17 +419,23 @@ impl Skinner {
                 if !start.is_finite() {
                     return Err(Error::NotFinite { what: "start of clip", index: clip });
                 }
+                if matches!(data.drive, DriveState::Clip { clip: c, start: s, looping: l, .. } if (c, s, l) == (clip, start, looping))
+                {
+                    return Ok(());
+                }
                 data.pose.clone_from(&rig.rest);
                 data.clip_time = f64::NAN;
-                data.drive = DriveState::Clip { clip, start, looping };
+                data.drive = DriveState::Clip { clip, start, looping, shift: 0.0 };
             }
         }
+        data.weights_changed |= layered;
         data.changed = true;
         Ok(())
     }
 
-    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives: its
-    /// morph channels address parts by their index in the list the character was spawned with.
+    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives, on the GPU: its
+    /// morph channels address parts by their index in the list the character was spawned with. What it does not drive, and all of
+    /// them when it is over, are those set here.
     ///
     /// # Errors
     /// [`Error::StaleId`], [`Error::OutOfRange`], [`Error::LengthMismatch`], [`Error::NotFinite`].
@@ -396,15 +446,19 @@ impl Skinner {
         let Some(part) = data.parts.get(part) else {
             return Err(Error::OutOfRange { what: "part", index: part, count });
         };
-        let (start, expected) = (part.morphs.0 as usize, part.morphs.1 as usize);
+        let (start, expected) = (part.own_weights as usize, part.morphs.1 as usize);
         if weights.len() != expected {
             return Err(Error::LengthMismatch { what: "morph weights", found: weights.len(), expected });
         }
         if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
             return Err(Error::NotFinite { what: "morph weight", index });
         }
-        self.morph_weights.data[start..start + expected].copy_from_slice(weights);
-        data.changed = true;
+        let own = &mut self.morph_weights.data[start..start + expected];
+        if own != weights {
+            own.copy_from_slice(weights);
+            data.weights_changed = true;
+            data.changed = true;
+        }
         Ok(())
     }
 
@@ -415,6 +469,7 @@ impl Skinner {
     pub fn set_visible(&mut self, character: CharacterId, visible: bool) -> Result<()> {
         self.character(character)?;
         if let Some(data) = self.slots[character.index as usize].character.as_mut() {
+            data.due |= visible && !data.visible;
             data.visible = visible;
         }
         Ok(())

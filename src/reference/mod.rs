@@ -2,8 +2,10 @@
 //!
 //! Nothing here is shared with the shaders or with the code that feeds them. It is slow and right by inspection.
 
+mod clips;
 mod pose;
 mod skin;
 
+pub use clips::{Playing, channel, clip_joints, clip_morphs, clip_palette, clip_worlds};
 pub use pose::{Joint, blend, blend_rotation, corner_weights, limit, palette};
 pub use skin::{Delta, Vertex, morph, skin};

@@ -25,7 +25,8 @@ struct Actor {
 fn live(device: &wgpu::Device, queue: &wgpu::Queue, source: &str, frames: u32) -> Result<[u32; 6], String> {
     let skin = SkinPipelines::with_source(device, source);
     let pipelines = Some(Arc::new(Pipelines { skin, pose: PosePipeline::new(device) }));
-    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true };
+    let descriptor =
+        SkinnerDescriptor { pipelines, previous_positions: true, bounds: true, ..SkinnerDescriptor::default() };
     let mut skinner = Skinner::new(device, &descriptor).unwrap();
     skinner.frame.largest_grid = 7;
     let scene = mixed_scene();
