@@ -12,6 +12,8 @@ override FINE: bool = false;
 override WORDS: u32 = 2u;
 // The mesh has morph targets.
 override MORPHS: bool = false;
+// Frames as seven f32 per vertex (normal, tangent, sign) instead of two octahedral words.
+override FULL: bool = false;
 // Keeps the positions that are overwritten.
 override PREVIOUS: bool = false;
 // Boxes every instance in.
@@ -77,7 +79,7 @@ struct Job {
 @group(0) @binding(4) var<storage, read> morph_weights: array<f32>;
 // Three f32 per vertex: three elements per quad.
 @group(0) @binding(5) var<storage, read_write> positions: array<vec4<f32>>;
-// Two words per vertex: two elements per quad.
+// Two words per vertex, or seven with FULL: two or seven elements per quad.
 @group(0) @binding(6) var<storage, read_write> frames: array<vec4<u32>>;
 // As `positions`; not touched unless PREVIOUS.
 @group(0) @binding(7) var<storage, read_write> previous: array<vec4<f32>>;
@@ -229,15 +231,26 @@ fn write_frames(quad: u32, v: Vertices, signs: vec4<f32>, r0: mat4x4<f32>, r1: m
     let cofactors = Vectors(dots(c0, v.normals), dots(c1, v.normals), dots(c2, v.normals));
     let normals = directions(scaled(cofactors, mirror), v.normals);
     let along = Vectors(dots(a0, v.tangents), dots(a1, v.tangents), dots(a2, v.tangents));
-    // Packing needs no unit length.
     let sideways = along - scaled(normals, dots(normals, along));
     let tangents = chosen(across(normals), sideways, dots(sideways, sideways) > vec4<f32>(1e-24));
 
     let n = transpose(normals);
-    let t = transpose(tangents);
     let s = signs * mirror;
-    frames[2u * quad] = vec4<u32>(frame_encode(n[0], t[0], s.x), frame_encode(n[1], t[1], s.y));
-    frames[2u * quad + 1u] = vec4<u32>(frame_encode(n[2], t[2], s.z), frame_encode(n[3], t[3], s.w));
+    if (FULL) {
+        let t = transpose(scaled(tangents, inverseSqrt(dots(tangents, tangents))));
+        frames[7u * quad] = bitcast<vec4<u32>>(vec4<f32>(n[0], t[0].x));
+        frames[7u * quad + 1u] = bitcast<vec4<u32>>(vec4<f32>(t[0].yz, s.x, n[1].x));
+        frames[7u * quad + 2u] = bitcast<vec4<u32>>(vec4<f32>(n[1].yz, t[1].xy));
+        frames[7u * quad + 3u] = bitcast<vec4<u32>>(vec4<f32>(t[1].z, s.y, n[2].xy));
+        frames[7u * quad + 4u] = bitcast<vec4<u32>>(vec4<f32>(n[2].z, t[2]));
+        frames[7u * quad + 5u] = bitcast<vec4<u32>>(vec4<f32>(s.z, n[3]));
+        frames[7u * quad + 6u] = bitcast<vec4<u32>>(vec4<f32>(t[3], s.w));
+    } else {
+        // Packing needs no unit length.
+        let t = transpose(tangents);
+        frames[2u * quad] = vec4<u32>(frame_encode(n[0], t[0], s.x), frame_encode(n[1], t[1], s.y));
+        frames[2u * quad + 1u] = vec4<u32>(frame_encode(n[2], t[2], s.z), frame_encode(n[3], t[3], s.w));
+    }
 }
 
 // Notes the least and greatest of one coordinate of a quad.

@@ -105,6 +105,14 @@ pub enum Error {
         /// The device's limit.
         limit: u64,
     },
+    /// A device was made without a feature this call needs.
+    #[error("{what} need the feature {feature}, which the device was made without")]
+    MissingFeature {
+        /// What was asked for, plural.
+        what: &'static str,
+        /// The name of the wgpu feature.
+        feature: &'static str,
+    },
     /// The skinner's memory budget would be passed.
     #[error("{needed} more bytes would pass the memory budget of {budget} bytes ({used} in use)")]
     OverBudget {

@@ -6,6 +6,8 @@
 pub mod character;
 mod error;
 pub mod gpu;
+#[cfg(feature = "hand")]
+pub mod hand;
 pub mod influence;
 #[cfg(feature = "gltf")]
 pub mod io;

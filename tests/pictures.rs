@@ -41,7 +41,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Colours of a PNG and how many pixels are clearly orange: the tube's paint.
+/// Colours of a PNG and how many pixels are clearly orange: skin, or the robot.
 fn orange_share(path: &Path) -> ([u32; 2], f32) {
     let picture = image::open(path).unwrap().to_rgba8();
     let orange = picture
@@ -63,7 +63,7 @@ fn without_a_display_the_viewer_leaves_a_picture() {
     assert!(said.starts_with("no display (") && said.contains("dermis.png"), "{said}");
     let (size, share) = orange_share(&folder.0.join("dermis.png"));
     assert_eq!(size, [1200, 800]);
-    // The tube is a fifth as wide as it is high and half of it is orange.
+    // Two hands, all of skin.
     assert!((0.02..0.4).contains(&share), "{share}");
 
     let output = dermis(&folder, &["view", "--screenshot", "named.png"]);

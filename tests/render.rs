@@ -3,7 +3,7 @@
 #![cfg(feature = "render")]
 
 use dermis::character::{AlphaMode, Character, Image, Material, Mesh, Part, Primitive, Rig, RigNode, Skin, TextureRef};
-use dermis::gpu::{CharacterId, PartId, RigDescriptor, Skinner, SkinnerDescriptor};
+use dermis::gpu::{CharacterId, Layout, PartId, RigDescriptor, Skinner, SkinnerDescriptor};
 use dermis::influence::Influences;
 use dermis::render::{
     Attachments, Background, Camera, ColorMap, Depth, Ground, Instance, Light, Model, Renderer, RendererDescriptor,
@@ -651,6 +651,21 @@ fn what_cannot_be_drawn_is_an_error() {
     let mut character = square(Material::default(), vec![]);
     character.meshes[0].primitives[0].material = 7;
     assert_eq!(refuse(&character), "material 7 is out of range: there are 1");
+
+    let white = square(unlit([1.0; 4]), vec![]);
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { layout: Layout::Full, ..SkinnerDescriptor::default() }).unwrap();
+    let rig = RigDescriptor { rig: &white.rig, skins: &white.skins, clips: &[] };
+    let rig = skinner.add_rig(&rig).unwrap();
+    let mesh = skinner.add_mesh(queue, &white.meshes[0]).unwrap();
+    let character = skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap();
+    let model = renderer.model(device, queue, &white).unwrap();
+    let instances = [Instance { character, model: &model, textures: None, transform: at(0.0, 0.0, 0.0) }];
+    let (camera, light) = (camera(Depth::Reversed, [0.0; 3]), Light::default());
+    let background = Background::Sky(None);
+    let scene = Scene { camera: &camera, light: &light, background, skinner: &skinner, instances: &instances };
+    let error = renderer.view(device).prepare(device, queue, &scene).unwrap_err().to_string();
+    assert_eq!(error, "the vertex layout of a skinner that is drawn from is Full, but must be Packed");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod scene;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use dermis::gpu::Layout;
 use dermis::wgpu;
 use serde::Serialize;
 
@@ -18,7 +19,8 @@ use scene::{Crowd, Ours};
 /// Every contestant is given the same meshes, clips and times, and makes skinned vertices in GPU buffers. per-character is
 /// what most engines do: poses sampled and concatenated on the CPU, one upload, then one dispatch per character.
 /// per-character-posed is the same with poses that were made and uploaded before the clock started: nothing but its
-/// dispatches. copy only moves as many bytes as a vertex alone takes. Answers are checked before anything is timed.
+/// dispatches. Cases with a + ask more of the engine, of nobody else: the positions of the frame before, boxes around the
+/// characters, or normals and tangents in f32. copy only moves as many bytes as a vertex alone takes. Answers are checked before anything is timed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Fewer rounds and the smaller cases: seconds instead of minutes.
@@ -90,16 +92,20 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     ))?;
     output::say("")?;
     output::say(&format!(
-        "{:<16} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
+        "{:<19} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
         "case", "vertices", "median", "p10", "p90", "Mvertices/s", "B/vertex", "GB/s"
     ))?;
     let rounds = if args.quick { 7 } else { 31 };
-    let mut cases = vec![Crowd { name: "crowd-1000", characters: 1000, vertices: 1728, joints: 24 }];
+    let crowd = Crowd::new("crowd-1000", 1000, 1728, 24);
+    let mut cases = vec![crowd];
     if args.quick {
-        cases.push(Crowd { name: "single-100k", characters: 1, vertices: 100_000, joints: 24 });
+        cases.push(Crowd::new("single-100k", 1, 100_000, 24));
     } else {
-        cases.push(Crowd { name: "single-1M", characters: 1, vertices: 1_000_000, joints: 64 });
-        cases.push(Crowd { name: "crowd-100", characters: 100, vertices: 10_000, joints: 64 });
+        cases.push(Crowd::new("single-1M", 1, 1_000_000, 64));
+        cases.push(Crowd::new("crowd-100", 100, 10_000, 64));
+        cases.push(Crowd { name: "crowd-1000+previous", previous: true, ..crowd });
+        cases.push(Crowd { name: "crowd-1000+bounds", bounds: true, ..crowd });
+        cases.push(Crowd { name: "crowd-1000+full", layout: Layout::Full, ..crowd });
     }
     let mut report = Report {
         adapter: info.name,
@@ -113,7 +119,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         let case = measure(&device, &queue, crowd, rounds)?;
         let ratios: Vec<String> = case.ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
         output::say(&format!(
-            "{:<16} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
+            "{:<19} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
             case.name,
             case.vertices,
             case.median_ms,

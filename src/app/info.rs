@@ -11,7 +11,7 @@ use super::{Outcome, model, output};
 /// Says what is in a model: meshes, joints, influences, clips, morph targets, textures, warnings.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     model: PathBuf,
     /// Answer in JSON.
     #[arg(long)]

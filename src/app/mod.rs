@@ -15,7 +15,6 @@ mod pruning;
 mod render;
 mod skin;
 mod textures;
-mod tube;
 mod view;
 mod weights;
 

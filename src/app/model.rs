@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use dermis::Character;
+use dermis::hand::{BuiltHands, HandOptions, hands};
 
 /// Loads the model a command was given and prints its warnings.
 pub fn load(model: &Path) -> Result<Character, Box<dyn Error>> {
@@ -14,10 +15,20 @@ pub fn load(model: &Path) -> Result<Character, Box<dyn Error>> {
     Ok(character)
 }
 
+/// True for `hand`, unless there is a file of that name.
+pub fn is_hand(model: &Path) -> bool {
+    model == Path::new("hand") && !model.exists()
+}
+
+/// The built-in hands.
+pub fn hand() -> dermis::Result<BuiltHands> {
+    hands(&HandOptions::default())
+}
+
 /// Loads a model quietly.
 pub fn open(model: &Path) -> Result<Character, Box<dyn Error>> {
-    if model == Path::new("hand") && !model.exists() {
-        return Err("the built-in hand is only for `dermis view` and `dermis render`; give a file here".into());
+    if is_hand(model) {
+        return Ok(hand()?.character);
     }
     Ok(dermis::io::load(model)?)
 }

@@ -18,7 +18,7 @@ use super::{Outcome, model, output};
 /// Blends the poses of a pose space at a point.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     model: PathBuf,
     /// Pose space: a JSON file, or a built-in hand space: triangle, square, tetrahedron.
     #[arg(long, value_name = "FILE|NAME", default_value = "triangle")]

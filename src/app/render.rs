@@ -1,6 +1,6 @@
 //! `dermis render`: one frame, headless.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use dermis::render::{Renderer, RendererDescriptor};
 use glam::Vec2;
@@ -13,7 +13,7 @@ use super::{Outcome, device, model, output};
 /// Renders one frame to a PNG, headless.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     model: PathBuf,
     /// The PNG to write.
     #[arg(short, long, value_name = "OUT.png")]
@@ -54,9 +54,6 @@ fn size(text: &str) -> Result<[u32; 2], String> {
 }
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
-    if args.model == Path::new("hand") && !args.model.exists() {
-        return Err("the built-in hands are not there yet".into());
-    }
     if args.output.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
         return Err(format!("{}: the name must end in .png", args.output.display()).into());
     }

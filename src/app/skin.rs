@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use dermis::Character;
 use dermis::gpu::{
-    self, Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+    self, Drive, Layout, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
 };
 use dermis::influence::Precision;
 use dermis::io::FilePrimitive;
@@ -22,7 +22,7 @@ use super::{Outcome, device, model, output};
 /// Skins a model on the GPU and writes the vertices.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     model: PathBuf,
     /// Clip to pose it with: its index or its name. Without it: the rest pose.
     #[arg(long, value_name = "N|NAME")]
@@ -126,7 +126,8 @@ fn skin(
     if let Some(clip) = clip {
         clip.sample(time, &mut pose);
     }
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default())?;
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { layout: Layout::Full, ..SkinnerDescriptor::default() })?;
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor)?;
     let mut meshes = HashMap::new();

@@ -50,7 +50,7 @@ use std::path::{Path, PathBuf};
 use winit::event_loop::EventLoop;
 
 use super::render::Shot;
-use super::{Outcome, output, tube};
+use super::{Outcome, model, output};
 
 /// The tabs, from left to right.
 fn modes() -> Vec<Box<dyn mode::Mode>> {
@@ -66,7 +66,7 @@ fn modes() -> Vec<Box<dyn mode::Mode>> {
 /// Without a display it says so, renders the same scene to dermis.png (or the --screenshot FILE), and exits 0.
 #[derive(clap::Args, Default)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file; without it a built-in tube.
+    /// A .glb, .gltf or .vrm file; without it (or as `hand`) the built-in hands.
     model: Option<PathBuf>,
     /// Saves a picture of the scene to FILE, then closes.
     #[arg(long, value_name = "FILE")]
@@ -77,9 +77,6 @@ pub struct Args {
 }
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
-    if args.model.as_deref().is_some_and(|m| m == Path::new("hand") && !m.exists()) {
-        return Err("the built-in hands are not there yet".into());
-    }
     if let Some(screenshot) = &args.screenshot {
         if screenshot.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png")) {
             return Err(format!("{}: the name must end in .png", screenshot.display()).into());
@@ -110,8 +107,8 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     let why = why.trim_start_matches([':', ' ']);
     eprintln!("no display ({why}): rendering to {} instead", output.display());
     let character = match &args.model {
-        Some(path) => super::model::load(path)?,
-        None => tube::tube(),
+        Some(path) => model::load(path)?,
+        None => model::hand()?.character,
     };
     // A moment after the start, when the first clip is under way.
     let clip = (!character.clips.is_empty()).then_some(0);

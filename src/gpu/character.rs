@@ -81,13 +81,38 @@ pub enum Drive<'a> {
     },
 }
 
+/// How the normals and tangents of skinned vertices are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Octahedral: two words, 8 bytes per vertex; a `Uint32x2` attribute or an `array<vec2<u32>>`, to be read with
+    /// [`super::FRAME_WGSL`]. Within 1.3e-4 rad of [`Layout::Full`].
+    #[default]
+    Packed,
+    /// f32: unit normal (3), unit tangent (3) and the sign of the bitangent, 28 bytes per vertex. For hosts that cannot decode:
+    /// a `Float32x3` attribute at offset 0 and a `Float32x4` attribute at offset 12, or an `array<f32>` with vertex `v` from
+    /// element `7 * v` on. 20 more bytes of traffic and memory per vertex.
+    Full,
+}
+
+impl Layout {
+    /// Bytes per vertex of [`Vertices::frames`].
+    pub fn stride(self) -> u64 {
+        match self {
+            Self::Packed => 8,
+            Self::Full => 28,
+        }
+    }
+}
+
 /// Where the skinned vertices of one part lie.
 #[derive(Clone, Debug)]
 pub struct Vertices<'a> {
     /// f32×3 per vertex, stride 12; usages `VERTEX | STORAGE | COPY_SRC`.
     pub positions: &'a wgpu::Buffer,
-    /// Octahedral normal and tangent, stride 8, to be read with [`super::FRAME_WGSL`]; usages as above.
+    /// Normals and tangents, laid out as `layout` says; usages as above.
     pub frames: &'a wgpu::Buffer,
+    /// Layout of `frames`.
+    pub layout: Layout,
     /// The positions of the frame before, laid out as `positions`; only with [`super::SkinnerDescriptor::previous_positions`].
     /// A frame is a `prepare` with its `record`. A character shown again has those it was hidden with, a new one has its
     /// first positions here too.

@@ -27,7 +27,7 @@ mod spawn;
 pub(crate) mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
-pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use character::{CharacterId, Drive, Layout, MeshId, PartId, RigId, SpaceId, Vertices};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
 pub use memory::{Memory, Usage};
 pub use mesh::{MeshOptions, Method};

@@ -26,6 +26,8 @@ pub(crate) struct PageKind {
     /// Label and bytes per element of each stream.
     pub streams: &'static [(&'static str, u64)],
     pub usage: wgpu::BufferUsages,
+    /// What the first stream may be used for besides.
+    pub first_usage: wgpu::BufferUsages,
     /// Elements of the first page.
     pub first_capacity: u32,
 }
@@ -75,11 +77,11 @@ impl Pages {
         let bytes = self.bytes_per_element();
         let capacity = self.budget.capacity(u64::from(count), u64::from(wanted), bytes) as u32;
         self.budget.take(u64::from(capacity) * bytes)?;
-        let buffers = self.kind.streams.iter().map(|&(label, bytes)| {
+        let buffers = self.kind.streams.iter().enumerate().map(|(i, &(label, bytes))| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
                 size: (u64::from(capacity) * bytes).next_multiple_of(4),
-                usage: self.kind.usage,
+                usage: if i == 0 { self.kind.usage | self.kind.first_usage } else { self.kind.usage },
                 mapped_at_creation: false,
             })
         });

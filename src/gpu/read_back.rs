@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::character::CharacterId;
+use super::character::{CharacterId, Layout};
 use super::memory::Usage;
 use super::readback::{SkinnedVertices, decode};
 use super::skinner::Skinner;
@@ -30,6 +30,7 @@ struct Flight {
 pub struct ReadBack {
     flight: Arc<Flight>,
     vertex_count: usize,
+    layout: Layout,
 }
 
 impl ReadBack {
@@ -50,14 +51,19 @@ impl ReadBack {
             }
             _ => return Ok(None),
         }
-        let size = 20 * self.vertex_count as u64;
+        let size = bytes_per_vertex(self.layout) * self.vertex_count as u64;
         let view = buffer.get_mapped_range(..size).map_err(|e| Error::Gpu(e.to_string()))?;
-        let vertices = decode(&view[..12 * self.vertex_count], &view[12 * self.vertex_count..]);
+        let (positions, frames) = view.split_at(12 * self.vertex_count);
+        let vertices = decode(positions, frames, self.layout);
         drop(view);
         buffer.unmap();
         state.store(TAKEN, Ordering::Release);
         Ok(Some(vertices))
     }
+}
+
+fn bytes_per_vertex(layout: Layout) -> u64 {
+    12 + layout.stride()
 }
 
 /// Requests for the next `record`, and buffers to serve them with.
@@ -106,12 +112,13 @@ impl Skinner {
     /// # Errors
     /// [`Error::StaleId`], [`Error::OutOfRange`].
     pub fn read_back(&mut self, character: CharacterId, part: usize) -> Result<ReadBack> {
-        let vertex_count = self.vertices(character, part)?.range.len();
+        let vertices = self.vertices(character, part)?;
+        let (vertex_count, layout) = (vertices.range.len(), vertices.layout);
         let device = self.device.clone();
         // A buffer cannot be empty.
-        let flight = self.read_backs.flight(&device, (20 * vertex_count as u64).max(4));
+        let flight = self.read_backs.flight(&device, (bytes_per_vertex(layout) * vertex_count as u64).max(4));
         self.read_backs.requests.push((character, part, flight.clone()));
-        Ok(ReadBack { flight, vertex_count })
+        Ok(ReadBack { flight, vertex_count, layout })
     }
 
     /// After the passes: the copies that were asked for.
@@ -125,7 +132,9 @@ impl Skinner {
             let (first, count) = (u64::from(vertices.range.start), vertices.range.len() as u64);
             if count > 0 {
                 encoder.copy_buffer_to_buffer(vertices.positions, 12 * first, &flight.buffer, 0, 12 * count);
-                encoder.copy_buffer_to_buffer(vertices.frames, 8 * first, &flight.buffer, 12 * count, 8 * count);
+                let stride = vertices.layout.stride();
+                let (source, target) = (vertices.frames, &flight.buffer);
+                encoder.copy_buffer_to_buffer(source, stride * first, target, 12 * count, stride * count);
             }
             let state = flight.clone();
             encoder.map_buffer_on_submit(&flight.buffer, wgpu::MapMode::Read, .., move |result| {

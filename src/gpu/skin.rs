@@ -60,6 +60,7 @@ pub(crate) struct Variant {
     /// Words of a vertex's packed influences.
     pub words: u32,
     pub morphs: bool,
+    pub full: bool,
     pub previous: bool,
     pub bounds: bool,
     pub dual: bool,
@@ -77,6 +78,7 @@ impl Variant {
             fine: layout.precision == Precision::Fine,
             words: layout.words_per_vertex(),
             morphs,
+            full: false,
             previous: false,
             bounds: false,
             dual: false,
@@ -176,6 +178,7 @@ impl SkinPipelines {
             ("FINE", f64::from(u8::from(variant.fine))),
             ("WORDS", f64::from(variant.words)),
             ("MORPHS", f64::from(u8::from(variant.morphs))),
+            ("FULL", f64::from(u8::from(variant.full))),
             ("PREVIOUS", f64::from(u8::from(variant.previous))),
             ("BOUNDS", f64::from(u8::from(variant.bounds))),
             ("DUAL", f64::from(u8::from(variant.dual))),

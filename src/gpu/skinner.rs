@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
-use super::character::{CharacterData, CharacterId, Drive, DriveState, MeshId, RigId, Slot, Vertices};
+use super::character::{CharacterData, CharacterId, Drive, DriveState, Layout, MeshId, RigId, Slot, Vertices};
 use super::dual::{dual_of_palette, dual_of_pose};
 use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
@@ -30,6 +30,11 @@ pub struct SkinnerDescriptor {
     /// Keeps the positions of the frame before, for motion vectors: [`Vertices::previous`]. 24 more bytes of traffic per
     /// skinned vertex, and 12 of memory. Default off.
     pub previous_positions: bool,
+    /// How normals and tangents are stored. Default [`Layout::Packed`].
+    pub layout: Layout,
+    /// Positions may be the input of acceleration structures: adds the usage `BLAS_INPUT` to [`Vertices::positions`]
+    /// (`Float32x3`, stride 12). Default off.
+    pub ray_tracing: bool,
     /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
     pub bounds: bool,
     /// Bytes of GPU memory that the skinner's buffers may take, as [`Skinner::memory`] counts them; what would pass it is
@@ -68,6 +73,7 @@ pub struct Skinner {
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
     pub(super) previous: bool,
+    layout: Layout,
     pub(super) boxes: Option<Boxes>,
     pub(super) rig_words: Mirror<u32>,
     pub(super) spaces: Vec<SpaceData>,
@@ -89,7 +95,8 @@ impl Skinner {
     /// A skinner on the host's device; buffers come as they are needed.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`] when the device has fewer than the 8 storage buffers per compute stage that WebGPU guarantees.
+    /// [`Error::DeviceLimit`] when the device has fewer than the 8 storage buffers per compute stage that WebGPU guarantees;
+    /// [`Error::MissingFeature`] for [`SkinnerDescriptor::ray_tracing`] on a device without `EXPERIMENTAL_RAY_QUERY`.
     pub fn new(device: &wgpu::Device, descriptor: &SkinnerDescriptor) -> Result<Self> {
         let limits = device.limits();
         if limits.max_storage_buffers_per_shader_stage < 8 {
@@ -99,6 +106,9 @@ impl Skinner {
                 limit: u64::from(limits.max_storage_buffers_per_shader_stage),
             });
         }
+        if descriptor.ray_tracing && !device.features().contains(wgpu::Features::EXPERIMENTAL_RAY_QUERY) {
+            return Err(Error::MissingFeature { what: "positions for ray tracing", feature: "EXPERIMENTAL_RAY_QUERY" });
+        }
         let pipelines = descriptor.pipelines.clone().unwrap_or_else(|| Arc::new(Pipelines::new(device)));
         let budget = &Budget::new(descriptor.memory_budget);
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
@@ -106,15 +116,22 @@ impl Skinner {
             what: "rows of 16 bytes of mesh data in one page",
             streams: &[("dermis assets", 16)],
             usage: storage,
+            first_usage: wgpu::BufferUsages::empty(),
             first_capacity: 1 << 16,
         };
         let outputs = PageKind {
             what: "groups of four vertices of one part in one page",
-            streams: match descriptor.previous_positions {
-                false => &[("dermis positions", 48), ("dermis frames", 32)],
-                true => &[("dermis positions", 48), ("dermis frames", 32), ("dermis previous", 48)],
+            streams: match (descriptor.layout, descriptor.previous_positions) {
+                (Layout::Packed, false) => &[("dermis positions", 48), ("dermis frames", 32)],
+                (Layout::Packed, true) => &[("dermis positions", 48), ("dermis frames", 32), ("dermis previous", 48)],
+                (Layout::Full, false) => &[("dermis positions", 48), ("dermis frames", 112)],
+                (Layout::Full, true) => &[("dermis positions", 48), ("dermis frames", 112), ("dermis previous", 48)],
             },
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+            first_usage: match descriptor.ray_tracing {
+                true => wgpu::BufferUsages::BLAS_INPUT,
+                false => wgpu::BufferUsages::empty(),
+            },
             first_capacity: 1 << 14,
         };
         Ok(Self {
@@ -129,6 +146,7 @@ impl Skinner {
             assets: Pages::new(device, budget, assets),
             outputs: Pages::new(device, budget, outputs),
             previous: descriptor.previous_positions,
+            layout: descriptor.layout,
             boxes: descriptor.bounds.then(|| Boxes::new(device, budget)),
             rig_words: Mirror::new(device, budget, "words of rigs and clips", 1 << 12),
             spaces: Vec::new(),
@@ -191,6 +209,7 @@ impl Skinner {
     /// one storage binding of the device.
     pub fn add_mesh_with(&mut self, queue: &wgpu::Queue, mesh: &Mesh, options: MeshOptions) -> Result<MeshId> {
         let mut rows = MeshRows::new(mesh, options)?;
+        rows.variant.full = self.layout == Layout::Full;
         rows.variant.previous = self.previous;
         rows.variant.bounds = self.boxes.is_some();
         let place = self.assets.allocate(&self.device, rows.rows.len() as u32)?;
@@ -342,6 +361,7 @@ impl Skinner {
         Ok(Vertices {
             positions: &buffers[0],
             frames: &buffers[1],
+            layout: self.layout,
             previous: buffers.get(2),
             bounds: self.boxes.as_ref().map(|b| (&b.buffer, found.bounds)),
             page: place.page,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::pipeline::Shared;
 use super::scene::{InstanceRaw, SceneRaw};
 use super::{Background, Instance, Renderer, Scene};
+use crate::gpu::Layout;
 use crate::{Error, Result};
 
 /// The buffers of one picture, reused from frame to frame; see [`Renderer::view`].
@@ -137,7 +138,7 @@ impl View {
     ///
     /// # Errors
     /// Those of [`crate::gpu::Skinner::vertices`]; [`Error::LengthMismatch`] when a character's part has another number of
-    /// vertices than the model's.
+    /// vertices than the model's; [`Error::InvalidParameter`] for a skinner whose layout is not [`Layout::Packed`].
     pub fn prepare(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, scene: &Scene<'_>) -> Result<()> {
         self.raw.clear();
         self.draws.clear();
@@ -179,6 +180,13 @@ impl View {
         for (part, model_part) in model.parts.iter().enumerate() {
             let vertices = scene.skinner.vertices(instance.character, part)?;
             let mesh = &model.meshes[model_part.mesh];
+            if vertices.layout != Layout::Packed {
+                return Err(Error::InvalidParameter {
+                    what: "the vertex layout of a skinner that is drawn from",
+                    value: format!("{:?}", vertices.layout),
+                    expected: "Packed",
+                });
+            }
             if vertices.range.len() != mesh.vertex_count {
                 return Err(Error::LengthMismatch {
                     what: "a character's part that is drawn",

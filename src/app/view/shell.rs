@@ -98,12 +98,12 @@ impl Shell {
     pub fn load(&mut self, path: Option<PathBuf>) {
         self.messages.problem = None;
         let name =
-            path.as_deref().and_then(Path::file_name).map_or("tube".into(), |n| n.to_string_lossy().into_owned());
+            path.as_deref().and_then(Path::file_name).map_or("hand".into(), |n| n.to_string_lossy().into_owned());
         let (gpu, renderer, from) = (self.gpu.clone(), self.renderer.clone(), path.clone());
         let job = self.jobs.start(&format!("Reading {name}"), move |progress| {
             let character = match &from {
-                None => crate::app::tube::tube(),
-                Some(path) => dermis::io::load(path).map_err(|e| e.to_string())?,
+                None => crate::app::model::hand().map_err(|e| e.to_string())?.character,
+                Some(path) => crate::app::model::open(path).map_err(|e| e.to_string())?,
             };
             progress.say(format!("Preparing {name}"));
             Loaded::new(&gpu, &renderer, character).map_err(|e| e.to_string())

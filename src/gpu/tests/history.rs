@@ -128,7 +128,7 @@ fn pod<T: bytemuck::Pod>(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wg
     bytemuck::pod_collect_to_vec(&read_range(device, queue, buffer, 0..buffer.size()).unwrap())
 }
 
-fn around(positions: &[[f32; 3]]) -> Bounds {
+pub(super) fn around(positions: &[[f32; 3]]) -> Bounds {
     let of = |f: fn(f32, f32) -> f32| {
         let mut corner = positions[0];
         positions.iter().for_each(|p| (0..3).for_each(|a| corner[a] = f(corner[a], p[a])));

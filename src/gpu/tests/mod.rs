@@ -2,6 +2,7 @@
 
 mod dual;
 mod dual_pose;
+mod frames;
 mod history;
 mod host;
 mod layout;

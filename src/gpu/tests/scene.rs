@@ -167,6 +167,11 @@ impl Scene {
 
     /// Worst error of `got` in units of the tolerances of this module, or what is wrong.
     pub fn compare(&self, got: &[SkinnedVertices]) -> Result<f64, String> {
+        self.compare_directions(got, 2e-4)
+    }
+
+    /// As `compare`, with a tolerance of directions, radians: [`compare_instance`] says which.
+    pub fn compare_directions(&self, got: &[SkinnedVertices], tolerance: f64) -> Result<f64, String> {
         let mut worst = 0f64;
         for (i, instance) in self.instances.iter().enumerate() {
             if i == self.spare {
@@ -177,8 +182,8 @@ impl Scene {
                 }
             }
             let expected = reference_instance(&self.meshes[instance.mesh], instance, self.method);
-            worst =
-                worst.max(compare_instance(&expected, &got[i], instance).map_err(|e| format!("instance {i}: {e}"))?);
+            let error = compare_instance(&expected, &got[i], instance, tolerance);
+            worst = worst.max(error.map_err(|e| format!("instance {i}: {e}"))?);
         }
         Ok(worst)
     }
@@ -246,16 +251,18 @@ pub(crate) fn compare_one(
     got: &SkinnedVertices,
 ) -> Result<f64, String> {
     let instance = TestInstance { mesh: 0, palette: palette.to_vec(), weights: weights.to_vec() };
-    compare_instance(&reference_instance(mesh, &instance, method), got, &instance)
+    compare_instance(&reference_instance(mesh, &instance, method), got, &instance, 2e-4)
 }
 
 /// Positions within 2e-6 of max(extent, largest palette translation): f32 has 6e-8 relative rounding, a blended matrix and
 /// its product take about a dozen such steps on terms up to that size. Directions within 2e-4 rad: half a step of the
-/// packing (5e-5 for a normal, 1e-4 for a tangent with its 15 bits) plus f32 error amplified by the frames' conditioning.
+/// packing (5e-5 for a normal, 1e-4 for a tangent with its 15 bits) plus f32 error amplified by the frames' conditioning;
+/// within 1e-5 rad where they are not packed.
 fn compare_instance(
     expected: &[reference::Vertex],
     got: &SkinnedVertices,
     instance: &TestInstance,
+    directions: f64,
 ) -> Result<f64, String> {
     let mut size = instance.palette.iter().flat_map(|m| m.rows).map(|r| f64::from(r[3].abs())).fold(0.0, f64::max);
     for axis in 0..3 {
@@ -272,7 +279,12 @@ fn compare_instance(
         if f64::from(t[3]) != e.tangent[3] {
             return Err(format!("vertex {v}: tangent sign {} instead of {}", t[3], e.tangent[3]));
         }
-        let ratio = (distance / 2e-6).max(normal / 2e-4).max(tangent / 2e-4);
+        // inverseSqrt is good to 2 ulp, a length to a few more.
+        let off = |v: [f32; 3]| (glam::Vec3::from(v).length() - 1.0).abs();
+        if off(got.normals[v]).max(off([t[0], t[1], t[2]])) > 2e-6 {
+            return Err(format!("vertex {v}: normal {:?} or tangent {t:?} is not unit", got.normals[v]));
+        }
+        let ratio = (distance / 2e-6).max(normal / directions).max(tangent / directions);
         if ratio.is_nan() || ratio > 1.0 {
             return Err(format!(
                 "vertex {v}: position off by {distance:.1e}, normal {normal:.1e}, tangent {tangent:.1e}"
