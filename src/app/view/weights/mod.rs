@@ -2,6 +2,7 @@
 
 mod edit;
 mod field;
+mod files;
 mod histogram;
 mod legend;
 mod mark;
@@ -10,6 +11,7 @@ mod other;
 mod panel;
 mod rows;
 mod save;
+mod vertex;
 mod worker;
 
 use std::sync::Arc;

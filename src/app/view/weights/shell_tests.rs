@@ -24,7 +24,7 @@ fn harness() -> Harness<'static, Shell> {
     let painter = egui_wgpu::Renderer::new(&gpu.device, format, egui_wgpu::RendererOptions::default());
     let textures = Textures::new(gpu.clone(), Arc::new(egui::mutex::RwLock::new(painter)));
     let mut shell = Shell::new(gpu.clone(), renderer.clone(), textures, Jobs::new(|| (), None), SIZE);
-    let loaded = Loaded::new(&gpu, &renderer, crate::app::tube::tube()).unwrap();
+    let loaded = Loaded::new(&gpu, &renderer, super::tests::character()).unwrap();
     shell.loaded(loaded, None);
     let builder = Harness::builder().with_size(SIZE).with_accessibility_check(false);
     let mut harness = builder.build_ui_state(

@@ -10,7 +10,7 @@ use crate::app::view::pick::Picked;
 use crate::app::weights::Weights as Format;
 
 /// A grid of 7 × 5 vertices on four bones in a row, each vertex under up to all four.
-fn character() -> Character {
+pub(super) fn character() -> Character {
     use dermis::character::{Mesh, Part, Primitive, Rig, RigNode, Skin};
     use dermis::{Affine, Transform};
     let (nx, ny) = (7usize, 5usize);
