@@ -1,7 +1,11 @@
 // Poses characters: local transforms from each one's source, down the hierarchy, to the palettes of all its skins. One
 // workgroup per character, one dispatch for all. Needs the functions of space.wgsl and math.wgsl.
 
-const GROUP_SIZE: u32 = 64u;
+// Lanes of a workgroup.
+override GROUP_SIZE: u32 = 32u;
+// Poses characters in pose spaces and those whose rig goes through `scratch`, too.
+override GENERAL: bool = true;
+
 // Nodes whose world transforms fit into workgroup memory (48 bytes each); larger rigs go through `scratch`.
 const SHARED_NODES: u32 = 320u;
 // Words of a node and of a joint in `rigs`.
@@ -14,9 +18,12 @@ const LINEAR: u32 = 1u;
 
 // What one dispatch works on.
 struct PoseBatch {
+    // Its first character in `posed`, and how many there are.
+    first: u32,
     count: u32,
     // Workgroups in a row of the 2-D grid.
     grid_width: u32,
+    unused: u32,
     // The host's seconds, as a sum of two.
     now: vec2<f32>,
 }
@@ -234,19 +241,19 @@ fn clip_time(character: Character) -> f32 {
     return clamp(high + low, 0.0, character.duration);
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(GROUP_SIZE)
 fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let group = id.y * batch.grid_width + id.x;
     if (group >= batch.count) {
         return;
     }
-    let character = characters[posed[group]];
+    let character = characters[posed[batch.first + group]];
     let rig = rig_at(character.rig);
-    let large = rig.node_count > SHARED_NODES;
+    let large = GENERAL && rig.node_count > SHARED_NODES;
     let first = character.scratch;
 
     // In a pose space; and one whose poses change the length or thickness of bones.
-    let spaced = character.space != NONE;
+    let spaced = GENERAL && character.space != NONE;
     var shaped = false;
     if (spaced) {
         shaped = rigs[character.space + SHAPED] == 1u;

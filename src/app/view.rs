@@ -1,12 +1,44 @@
 //! `dermis view`: the viewer.
+//!
+//! ```text
+//! app      winit's event loop, and scripts (--screenshot, --frames)
+//! session    the window's frame: step, ui, prepare, show; does what is requested
+//! window       surface, targets, egui's painter
+//! shell        everything that is not the window: panel, tabs, modes, camera; tests drive it without a window
+//! mode           what a tab is (trait Mode) and what it works with (Context)
+//! play …         the tabs, one module each, listed in `modes` below
+//! scene        the Stage: a character on the GPU, more of its kind (`spawn`), and which are shown where (`shown`)
+//! ```
+//! A frame of the shell is, in this order: `Mode::tick`; keys (`undo`, `redo`, `keys`); the panel (`panel`); the picture's
+//! clicks and drags (`pointer`, else the camera); what is painted over the picture (`overlay`, with this frame's
+//! [`projection::Projection`]). Then the stage is posed for `Stage::seconds`, skinned in one go, and drawn: thumbnails first,
+//! then `Stage::shown`. Only what changed is skinned; frames come only while `tick` says so, egui asks, or a job wakes the loop.
+//!
+//! A new tab: a module with a type that implements [`mode::Mode`], a `mod` line and a line in [`modes`].
+//! - Drive `stage.hero` in `enter` with `stage.skinner.drive`; let time pass with `stage.seconds`.
+//! - More characters: `stage.spawn()`, then `stage.shown.push(Placed {..})`, or draw them into a [`thumbnail::Thumbnail`] that
+//!   egui shows. `leave` despawns them; what is shown and the pose are put back by the shell.
+//! - Another look: `Placed::model`, made with `renderer.model` from a changed copy of the character.
+//! - Long work: `context.jobs.start`, keep the [`jobs::Job`], look with `take` in `tick` or `panel`. File dialogs are jobs.
+//! - Undo: keep an [`undo::Undo`] of your own steps; say in `unsaved` what would be lost.
+
+// What the coming tabs use.
+#![allow(dead_code)]
 
 mod app;
 pub mod camera;
 mod input;
+mod jobs;
+mod mode;
 mod panel;
 pub mod picture;
+mod play;
+mod projection;
 pub mod scene;
 mod session;
+mod shell;
+mod thumbnail;
+mod undo;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +47,11 @@ use winit::event_loop::EventLoop;
 
 use super::render::Shot;
 use super::{Outcome, output, tube};
+
+/// The tabs, from left to right.
+fn modes() -> Vec<Box<dyn mode::Mode>> {
+    vec![Box::new(play::Play::default())]
+}
 
 /// Opens the viewer.
 ///
@@ -42,7 +79,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         let inputs: Vec<&Path> = args.model.as_deref().into_iter().collect();
         output::check(screenshot, &inputs, false)?;
     }
-    let event_loop = match EventLoop::<app::Event>::with_user_event().build() {
+    let event_loop = match EventLoop::<app::Wake>::with_user_event().build() {
         Ok(event_loop) => event_loop,
         Err(error) => return without_display(&args, adapter, &error.to_string()),
     };

@@ -95,13 +95,14 @@ pub struct Vertices<'a> {
     pub bounds: Option<(&'a wgpu::Buffer, u32)>,
     /// Index of the page the vertex buffers are; parts with equal pages need no new bindings.
     pub page: u32,
-    /// The part's vertices in the page; `start` is the `base_vertex` of a draw.
+    /// The part's vertices in the page; `start` is the `base_vertex` of a draw, and a multiple of 4.
     pub range: Range<u32>,
 }
 
 #[derive(Debug)]
 pub(super) struct PartData {
     pub mesh: u32,
+    /// In quads.
     pub output: Place,
     /// First joint, relative to the character's palettes.
     pub skin_start: u32,

@@ -26,8 +26,10 @@ pub(crate) const SOURCE: &str = concat!(
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct PoseBatch {
+    pub first: u32,
     pub count: u32,
     pub grid_width: u32,
+    pub unused: u32,
     pub now: [f32; 2],
 }
 
@@ -54,11 +56,13 @@ pub(crate) fn split_seconds(seconds: f64) -> [f32; 2] {
     [high, (seconds - f64::from(high)) as f32]
 }
 
-/// The immutable half: shader, layout and pipeline.
+/// The immutable half: shader, layout and pipelines.
 #[derive(Debug)]
 pub(crate) struct PosePipeline {
     pub layout: wgpu::BindGroupLayout,
-    pub pipeline: wgpu::ComputePipeline,
+    /// For characters that play a clip on a rig of at most [`SHARED_NODES`] nodes, and for all others: a crowd must not pay
+    /// for registers and branches that it does not need.
+    pub pipelines: [wgpu::ComputePipeline; 2],
 }
 
 impl PosePipeline {
@@ -80,7 +84,7 @@ impl PosePipeline {
                     0 => wgpu::BufferBindingType::Uniform,
                     _ => wgpu::BufferBindingType::Storage { read_only: binding < 4 || binding == 6 },
                 },
-                has_dynamic_offset: false,
+                has_dynamic_offset: binding == 0,
                 min_binding_size: None,
             },
             count: None,
@@ -94,18 +98,23 @@ impl PosePipeline {
             bind_group_layouts: &[Some(&layout)],
             immediate_size: 0,
         });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some("dermis pose"),
-            layout: Some(&pipeline_layout),
-            module: &shader,
-            entry_point: Some("pose"),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[],
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: None,
+        // The levels of a hierarchy are narrow: on a GPU one subgroup serves them without a real barrier; on a processor a
+        // lane that has nothing to do still takes its time.
+        let lanes = if device.adapter_info().device_type == wgpu::DeviceType::Cpu { 8.0 } else { 32.0 };
+        let pipelines = [0.0, 1.0].map(|general| {
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some("dermis pose"),
+                layout: Some(&pipeline_layout),
+                module: &shader,
+                entry_point: Some("pose"),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &[("GROUP_SIZE", lanes), ("GENERAL", general)],
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
         });
-        Self { layout, pipeline }
+        Self { layout, pipelines }
     }
 }
 

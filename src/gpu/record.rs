@@ -19,7 +19,8 @@ pub(super) struct Frame {
     batches: wgpu::Buffer,
     batch_stride: u32,
     posed_buffer: wgpu::Buffer,
-    pose_batch: wgpu::Buffer,
+    /// One uniform record per pipeline of the pose pass, `batch_stride` bytes apart.
+    pose_batches: wgpu::Buffer,
     /// Workgroups a dispatch may have per dimension; larger grids fold to 2-D.
     pub largest_grid: u32,
     /// (asset page, output page, bind group).
@@ -33,8 +34,9 @@ pub(super) struct Frame {
     unused: [wgpu::Buffer; 2],
     /// Slots of the characters in the tables, ascending, with their flags.
     scheduled: Vec<(u32, u32)>,
-    /// Records of the characters the pose pass works on; and those it has been told of.
-    posed: Vec<u32>,
+    /// Records of the characters the pose pass works on, by pipeline; and those it has been told of.
+    posed: [Vec<u32>; 2],
+    posed_records: Vec<u32>,
     posed_uploaded: Vec<u32>,
     /// The tables must be rebuilt even if the same slots are to be skinned.
     pub membership_changed: bool,
@@ -51,13 +53,19 @@ pub(super) struct Frame {
 impl Frame {
     pub fn new(device: &wgpu::Device) -> Self {
         let limits = device.limits();
-        let batch_stride = limits.min_uniform_buffer_offset_alignment.max(size_of::<Batch>() as u32);
+        let record = size_of::<Batch>().max(size_of::<PoseBatch>());
+        let batch_stride = limits.min_uniform_buffer_offset_alignment.max(record as u32);
         Self {
             tables: buffer(device, "dermis tables", 1 << 12, wgpu::BufferUsages::STORAGE),
             batches: buffer(device, "dermis batches", u64::from(batch_stride), wgpu::BufferUsages::UNIFORM),
             batch_stride,
             posed_buffer: buffer(device, "dermis posed", 1 << 8, wgpu::BufferUsages::STORAGE),
-            pose_batch: buffer(device, "dermis pose batch", size_of::<PoseBatch>() as u64, wgpu::BufferUsages::UNIFORM),
+            pose_batches: buffer(
+                device,
+                "dermis pose batches",
+                2 * u64::from(batch_stride),
+                wgpu::BufferUsages::UNIFORM,
+            ),
             largest_grid: limits.max_compute_workgroups_per_dimension,
             skin_groups: Vec::new(),
             pose_group: None,
@@ -66,7 +74,8 @@ impl Frame {
             reset_pipeline: None,
             unused: [0, 1].map(|_| buffer(device, "dermis unused", 16, wgpu::BufferUsages::STORAGE)),
             scheduled: Vec::new(),
-            posed: Vec::new(),
+            posed: [Vec::new(), Vec::new()],
+            posed_records: Vec::new(),
             posed_uploaded: Vec::new(),
             membership_changed: false,
             recorded: true,
@@ -113,7 +122,7 @@ impl Skinner {
         }
         frame.number += u64::from(frame.recorded);
         frame.active.clear();
-        frame.posed.clear();
+        frame.posed.iter_mut().for_each(Vec::clear);
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let Slot { character: Some(character), .. } = slot else { continue };
             if frame.recorded {
@@ -175,7 +184,9 @@ impl Skinner {
                 if character.todo == Todo::Skin
                     && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
                 {
-                    frame.posed.push(character.record.0);
+                    let general =
+                        matches!(character.drive, DriveState::Space { .. }) || Scratch::rows(rig.node_count()) > 0;
+                    frame.posed[usize::from(general)].push(character.record.0);
                 }
             }
         }
@@ -184,23 +195,26 @@ impl Skinner {
     /// Tells the pose pass whom to pose and what time it is.
     fn upload_posed(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, seconds: f64) {
         let frame = &mut self.frame;
-        let count = frame.posed.len() as u32;
-        if count == 0 {
-            return;
+        frame.posed_records.clear();
+        for (posed, offset) in frame.posed.iter().zip([0, u64::from(frame.batch_stride)]) {
+            let count = posed.len() as u32;
+            if count > 0 {
+                let (first, grid_width) = (frame.posed_records.len() as u32, count.min(frame.largest_grid));
+                let batch = PoseBatch { first, count, grid_width, unused: 0, now: split_seconds(seconds) };
+                queue.write_buffer(&frame.pose_batches, offset, bytemuck::bytes_of(&batch));
+                frame.posed_records.extend_from_slice(posed);
+            }
         }
-        if frame.posed != frame.posed_uploaded {
-            let bytes: &[u8] = bytemuck::cast_slice(&frame.posed);
+        if !frame.posed_records.is_empty() && frame.posed_records != frame.posed_uploaded {
+            let bytes: &[u8] = bytemuck::cast_slice(&frame.posed_records);
             if frame.posed_buffer.size() < bytes.len() as u64 {
                 let size = (bytes.len() as u64).next_power_of_two();
                 frame.posed_buffer = buffer(device, "dermis posed", size, wgpu::BufferUsages::STORAGE);
                 frame.pose_group = None;
             }
             queue.write_buffer(&frame.posed_buffer, 0, bytes);
-            frame.posed_uploaded.clone_from(&frame.posed);
+            frame.posed_uploaded.clone_from(&frame.posed_records);
         }
-        let grid_width = count.min(frame.largest_grid);
-        let batch = PoseBatch { count, grid_width, now: split_seconds(seconds) };
-        queue.write_buffer(&frame.pose_batch, 0, bytemuck::bytes_of(&batch));
     }
 
     /// Rebuilds and uploads the job and instance tables for the active characters.
@@ -274,17 +288,21 @@ impl Skinner {
     /// Makes the bind groups that the passes need and that are not there.
     fn bind(&mut self, device: &wgpu::Device) {
         let frame = &mut self.frame;
-        if !frame.posed.is_empty() && frame.pose_group.is_none() {
-            let buffers = [
-                &frame.pose_batch,
-                &self.rig_words.buffer,
-                &self.records.buffer,
-                &frame.posed_buffer,
-                &self.scratch.buffer,
-                &self.palettes.buffer,
-                &self.states.buffer,
+        if !frame.posed_records.is_empty() && frame.pose_group.is_none() {
+            let batch = wgpu::BufferBinding {
+                buffer: &frame.pose_batches,
+                offset: 0,
+                size: wgpu::BufferSize::new(size_of::<PoseBatch>() as u64),
+            };
+            let resources = [
+                wgpu::BindingResource::Buffer(batch),
+                self.rig_words.buffer.as_entire_binding(),
+                self.records.buffer.as_entire_binding(),
+                frame.posed_buffer.as_entire_binding(),
+                self.scratch.buffer.as_entire_binding(),
+                self.palettes.buffer.as_entire_binding(),
+                self.states.buffer.as_entire_binding(),
             ];
-            let resources = buffers.map(wgpu::Buffer::as_entire_binding);
             frame.pose_group = Some(bind_group(device, "dermis pose", &self.pipelines.pose.layout, resources));
         }
         for dispatch in &frame.dispatches {
@@ -314,7 +332,7 @@ impl Skinner {
         }
     }
 
-    /// Records the frame into the host's encoder: one pose dispatch, then one skin dispatch per kernel variant and page;
+    /// Records the frame into the host's encoder: at most two pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
         let frame = &mut self.frame;
@@ -333,16 +351,19 @@ impl Skinner {
 
     fn record_passes(&self, encoder: &mut wgpu::CommandEncoder) {
         let frame = &self.frame;
-        if frame.dispatches.is_empty() && frame.posed.is_empty() {
+        if frame.dispatches.is_empty() && frame.posed_records.is_empty() {
             return;
         }
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes: None });
-        if let (Some(group), count @ 1..) = (&frame.pose_group, frame.posed.len() as u32) {
-            pass.set_pipeline(&self.pipelines.pose.pipeline);
-            pass.set_bind_group(0, group, &[]);
-            let width = count.min(frame.largest_grid);
-            pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+        let pipelines = self.pipelines.pose.pipelines.iter().zip(&frame.posed);
+        for ((pipeline, posed), offset) in pipelines.zip([0, frame.batch_stride]) {
+            if let (Some(group), count @ 1..) = (&frame.pose_group, posed.len() as u32) {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, group, &[offset]);
+                let width = count.min(frame.largest_grid);
+                pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+            }
         }
         if let (Some(batch), Some(pipeline), Some((_, _, group))) =
             (&frame.reset, &frame.reset_pipeline, frame.skin_groups.first())

@@ -7,7 +7,7 @@ use super::bounds::Boxes;
 use super::character::{
     CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
 };
-use super::mesh::{MeshOptions, MeshWords};
+use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
 use super::pose::{CharacterRecord, Scratch};
@@ -36,6 +36,7 @@ pub struct SkinnerDescriptor {
 pub(super) struct MeshData {
     pub place: Place,
     pub variant: Variant,
+    vertex_count: u32,
     pub gpu: MeshPlace,
     joint_count: u32,
     morph_count: u32,
@@ -90,19 +91,19 @@ impl Skinner {
         let pipelines = descriptor.pipelines.clone().unwrap_or_else(|| Arc::new(Pipelines::new(device)));
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let assets = PageKind {
-            what: "words of mesh data in one page",
-            streams: &[("dermis assets", 4)],
+            what: "rows of 16 bytes of mesh data in one page",
+            streams: &[("dermis assets", 16)],
             usage: storage,
-            first_capacity: 1 << 18,
+            first_capacity: 1 << 16,
         };
         let outputs = PageKind {
-            what: "vertices of one part in one page",
+            what: "groups of four vertices of one part in one page",
             streams: match descriptor.previous_positions {
-                false => &[("dermis positions", 12), ("dermis frames", 8)],
-                true => &[("dermis positions", 12), ("dermis frames", 8), ("dermis previous", 12)],
+                false => &[("dermis positions", 48), ("dermis frames", 32)],
+                true => &[("dermis positions", 48), ("dermis frames", 32), ("dermis previous", 48)],
             },
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-            first_capacity: 1 << 16,
+            first_capacity: 1 << 14,
         };
         Ok(Self {
             uid: NEXT_UID.fetch_add(1, Ordering::Relaxed),
@@ -165,25 +166,25 @@ impl Skinner {
     /// Those of [`Mesh::validate`] and [`crate::influence::clean`]; [`Error::DeviceLimit`] when the mesh does not fit into
     /// one storage binding of the device.
     pub fn add_mesh_with(&mut self, queue: &wgpu::Queue, mesh: &Mesh, options: MeshOptions) -> Result<MeshId> {
-        let mut words = MeshWords::new(mesh, options)?;
-        words.variant.previous = self.previous;
-        words.variant.bounds = self.boxes.is_some();
-        let place = self.assets.allocate(&self.device, words.words.len() as u32)?;
-        words.relocate(place.start);
+        let mut rows = MeshRows::new(mesh, options)?;
+        rows.variant.previous = self.previous;
+        rows.variant.bounds = self.boxes.is_some();
+        let place = self.assets.allocate(&self.device, rows.rows.len() as u32)?;
+        rows.relocate(place.start);
         let buffer = &self.assets.pages[place.page as usize].buffers[0];
-        queue.write_buffer(buffer, 4 * u64::from(place.start), bytemuck::cast_slice(&words.words));
+        queue.write_buffer(buffer, 16 * u64::from(place.start), bytemuck::cast_slice(&rows.rows));
         self.meshes.push(MeshData {
             place,
-            variant: words.variant,
+            variant: rows.variant,
+            vertex_count: rows.vertex_count,
             gpu: MeshPlace {
-                vertex_count: words.vertex_count,
-                vertices: place.start,
-                stride: words.stride,
-                morphs: place.start + words.morphs,
+                quad_count: rows.vertex_count.div_ceil(QUAD as u32),
+                quads: place.start,
+                stride: rows.stride,
             },
-            joint_count: words.joint_count,
-            morph_count: words.morph_count,
-            pipeline: self.pipelines.skin.variant(&self.device, words.variant),
+            joint_count: rows.joint_count,
+            morph_count: rows.morph_count,
+            pipeline: self.pipelines.skin.variant(&self.device, rows.variant),
         });
         Ok(MeshId { skinner: self.uid, index: self.meshes.len() as u32 - 1 })
     }
@@ -264,11 +265,11 @@ impl Skinner {
         moved |= scratch_moved;
         for (part, &skin_start) in parts.iter().zip(skin_starts) {
             let mesh = &self.meshes[part.mesh.index as usize];
-            let (vertex_count, morph_count) = (mesh.gpu.vertex_count, mesh.morph_count);
+            let (quad_count, morph_count) = (mesh.gpu.quad_count, mesh.morph_count);
             let (weights, weights_moved) = self.morph_weights.allocate(&self.device, morph_count)?;
             moved |= weights_moved;
             self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
-            let output = self.outputs.allocate(&self.device, vertex_count).inspect_err(|_| {
+            let output = self.outputs.allocate(&self.device, quad_count).inspect_err(|_| {
                 self.morph_weights.release(weights, morph_count);
             })?;
             let morphs = (weights, morph_count);
@@ -430,6 +431,7 @@ impl Skinner {
             return Err(Error::OutOfRange { what: "part", index: part, count: data.parts.len() });
         };
         let place = found.output;
+        let start = place.start * QUAD as u32;
         // A mesh without vertices has no page of its own to point into.
         let buffers = &self.outputs.pages[place.page as usize].buffers;
         Ok(Vertices {
@@ -438,7 +440,7 @@ impl Skinner {
             previous: buffers.get(2),
             bounds: self.boxes.as_ref().map(|b| (&b.buffer, found.bounds)),
             page: place.page,
-            range: place.start..place.start + place.count,
+            range: start..start + self.meshes[found.mesh as usize].vertex_count,
         })
     }
 

@@ -31,7 +31,7 @@ pub use file::PoseSpaceFile;
 pub use fingers::{FingerAngles, FingerPose};
 pub use groups::{Channels, Fade, GroupMode, SpaceState};
 pub use hands::{FingerJoint, FingerJoints, Hand, HandChoice, Hands};
-pub use hierarchy::{joint_worlds, skin_palette};
+pub use hierarchy::{SkinPoser, joint_worlds, skin_palette};
 pub(crate) use hierarchy::{palette64, worlds64};
 pub use limits::Limit;
 pub use mirror::Mirror;

@@ -92,11 +92,15 @@ impl Crowd {
         -0.01 * f64::from(character)
     }
 
+    /// The clip's time for a character at frame `i`.
+    pub fn time(&self, assets: &Assets, character: u32, i: u32) -> f32 {
+        (f64::from(i) * STEP - self.start(character)).rem_euclid(f64::from(assets.clip.duration)) as f32
+    }
+
     /// Palette of a character at frame `i`.
     pub fn palette(&self, assets: &Assets, character: u32, i: u32) -> dermis::Result<Vec<Affine>> {
-        let time = (f64::from(i) * STEP - self.start(character)).rem_euclid(f64::from(assets.clip.duration));
         let mut pose = Pose::rest(&assets.rig);
-        assets.clip.sample(time as f32, &mut pose);
+        assets.clip.sample(self.time(assets, character, i), &mut pose);
         skin_palette(&assets.rig, &assets.skin, &pose)
     }
 
@@ -172,15 +176,16 @@ impl Ours {
 }
 
 impl Contestant for Ours {
-    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) {
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) -> dermis::Result<()> {
         self.skinner.prepare(device, queue, f64::from(i) * STEP);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         self.skinner.record(&mut encoder);
         queue.submit([encoder.finish()]);
+        Ok(())
     }
 
     fn bytes_per_vertex(&self) -> f64 {
-        // 20 out; 20 of rest vertex and 8 of influences in, once per chunk of instances.
-        20.0 + 28.0 / f64::from(dermis::gpu::CHUNK.min(self.characters.len() as u32))
+        // 20 out; 20 of rest vertex, 8 of influences and 4 of its part of a joint list in, once per chunk of instances.
+        20.0 + 32.0 / f64::from(dermis::gpu::CHUNK.min(self.characters.len() as u32))
     }
 }

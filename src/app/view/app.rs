@@ -7,15 +7,10 @@ use winit::event::{StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::window::WindowId;
 
-use super::session::{Loaded, Session};
+use super::session::Session;
 
-/// What other threads tell the event loop.
-pub enum Event {
-    /// A character is ready, or why it is not; the number says which request it answers.
-    Loaded(u32, Box<Result<Loaded, String>>),
-    /// The user chose a file.
-    Open(PathBuf),
-}
+/// Another thread has something to show.
+pub struct Wake;
 
 /// What a script asks for.
 #[derive(Clone, Default)]
@@ -28,7 +23,7 @@ pub struct Script {
 
 /// The viewer.
 pub struct App {
-    proxy: EventLoopProxy<Event>,
+    proxy: EventLoopProxy<Wake>,
     adapter: Option<String>,
     model: Option<PathBuf>,
     script: Script,
@@ -38,7 +33,7 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(proxy: EventLoopProxy<Event>, adapter: Option<&str>, model: Option<PathBuf>, script: Script) -> Self {
+    pub fn new(proxy: EventLoopProxy<Wake>, adapter: Option<&str>, model: Option<PathBuf>, script: Script) -> Self {
         Self { proxy, adapter: adapter.map(str::to_owned), model, script, failure: None, open: None }
     }
 
@@ -53,14 +48,14 @@ impl App {
     }
 }
 
-impl ApplicationHandler<Event> for App {
+impl ApplicationHandler<Wake> for App {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if self.open.is_some() {
             return;
         }
-        match Session::new(event_loop, self.adapter.as_deref()) {
+        match Session::new(event_loop, &self.proxy, self.adapter.as_deref()) {
             Ok(mut open) => {
-                open.load(&self.proxy, self.model.clone());
+                open.shell.load(self.model.clone());
                 open.canvas.window.request_redraw();
                 self.open = Some(open);
             }
@@ -74,14 +69,10 @@ impl ApplicationHandler<Event> for App {
         }
     }
 
-    fn user_event(&mut self, _event_loop: &ActiveEventLoop, event: Event) {
-        let Some(open) = &mut self.open else { return };
-        match event {
-            Event::Open(path) => open.load(&self.proxy, Some(path)),
-            Event::Loaded(request, result) if request == open.request => open.loaded(*result),
-            Event::Loaded(..) => {}
+    fn user_event(&mut self, _event_loop: &ActiveEventLoop, _wake: Wake) {
+        if let Some(open) = &self.open {
+            open.canvas.window.request_redraw();
         }
-        open.canvas.window.request_redraw();
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
@@ -93,15 +84,18 @@ impl ApplicationHandler<Event> for App {
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.canvas.resize(),
-            WindowEvent::DroppedFile(path) => open.load(&self.proxy, Some(path)),
+            WindowEvent::DroppedFile(path) => {
+                open.shell.load(Some(path));
+                open.canvas.window.request_redraw();
+            }
             WindowEvent::RedrawRequested => {
-                let outcome = open.frame(&self.proxy);
+                let outcome = open.frame();
                 match outcome {
                     Ok(()) => self.after_frame(event_loop),
                     Err(error) => self.fail(event_loop, error),
                 }
             }
-            event => open.input(&event, response.consumed),
+            _ => {}
         }
     }
 
@@ -118,8 +112,8 @@ impl App {
         if self.script.screenshot.is_none() && self.script.frames.is_none() {
             return;
         }
-        let loading = open.controls.loading.is_some();
-        if !loading && let (None, Some(problem)) = (&open.stage, &open.controls.problem) {
+        let loading = open.shell.loading.is_some();
+        if !loading && let (None, Some(problem)) = (&open.shell.stage, &open.shell.messages.problem) {
             let problem = problem.clone();
             return self.fail(event_loop, problem);
         }

@@ -1,74 +1,24 @@
-//! Mouse, touchpad and keys.
+//! The camera follows mouse and touchpad.
 
+use egui::{PointerButton, Response, Ui};
 use glam::Vec2;
-use winit::event::{ElementState, MouseButton, MouseScrollDelta, WindowEvent};
-use winit::keyboard::{Key, ModifiersState, NamedKey};
 
-use super::session::Session;
+use super::camera::Orbit;
 
-/// What the pointer does.
-#[derive(Default)]
-pub struct Pointer {
-    at: Vec2,
-    turning: bool,
-    panning: bool,
-    modifiers: ModifiersState,
-}
-
-impl Session {
-    /// Handles what is not for the panel: `consumed` says that egui took it.
-    pub(super) fn input(&mut self, event: &WindowEvent, consumed: bool) {
-        let height = self.canvas.size()[1] as f32;
-        match event {
-            WindowEvent::ModifiersChanged(modifiers) => self.pointer.modifiers = modifiers.state(),
-            WindowEvent::CursorMoved { position, .. } => {
-                let at = Vec2::new(position.x as f32, position.y as f32);
-                let by = (at - self.pointer.at) / height;
-                self.pointer.at = at;
-                if self.pointer.turning {
-                    self.orbit.turn(-4.0 * by.x, 4.0 * by.y);
-                } else if self.pointer.panning {
-                    self.orbit.pan(by);
-                }
-            }
-            WindowEvent::MouseInput { state, button, .. } => {
-                let pressed = *state == ElementState::Pressed && !consumed;
-                let shift = self.pointer.modifiers.shift_key();
-                match button {
-                    MouseButton::Left => {
-                        self.pointer.turning = pressed && !shift;
-                        self.pointer.panning = pressed && shift;
-                    }
-                    MouseButton::Right | MouseButton::Middle => self.pointer.panning = pressed,
-                    _ => {}
-                }
-            }
-            WindowEvent::MouseWheel { delta, .. } if !consumed => self.orbit.zoom(match delta {
-                MouseScrollDelta::LineDelta(_, lines) => *lines,
-                MouseScrollDelta::PixelDelta(pixels) => 0.02 * pixels.y as f32,
-            }),
-            WindowEvent::PinchGesture { delta, .. } if delta.is_finite() => self.orbit.zoom(8.0 * *delta as f32),
-            WindowEvent::KeyboardInput { event, .. } if event.state == ElementState::Pressed && !consumed => {
-                self.key(&event.logical_key, event.repeat);
-            }
-            _ => {}
-        }
+/// Turns, moves and zooms with what was done to the picture; `height` is the window's, in points.
+pub fn steer(orbit: &mut Orbit, ui: &Ui, response: &Response, height: f32) {
+    let by = response.drag_delta() / height;
+    let by = Vec2::new(by.x, by.y);
+    let shift = ui.input(|i| i.modifiers.shift);
+    let pans = response.dragged_by(PointerButton::Secondary) || response.dragged_by(PointerButton::Middle);
+    if pans || (response.dragged_by(PointerButton::Primary) && shift) {
+        orbit.pan(by);
+    } else if response.dragged_by(PointerButton::Primary) {
+        orbit.turn(-4.0 * by.x, 4.0 * by.y);
     }
-
-    fn key(&mut self, key: &Key, repeat: bool) {
-        let modified = self.pointer.modifiers.control_key() || self.pointer.modifiers.alt_key();
-        if repeat || modified || self.pointer.modifiers.super_key() {
-            return;
-        }
-        match key {
-            Key::Named(NamedKey::Space) => {
-                let clip = self.controls.clip.zip(self.stage.as_ref()).map(|(i, s)| s.character.clips[i].duration);
-                self.controls.toggle(clip.unwrap_or(f32::MAX));
-            }
-            Key::Character(c) if c.eq_ignore_ascii_case("f") => self.frame_all = true,
-            Key::Character(c) if c.eq_ignore_ascii_case("g") => self.controls.grid = !self.controls.grid,
-            Key::Character(c) if c.eq_ignore_ascii_case("s") => self.save_screenshot(),
-            _ => {}
-        }
+    if response.hovered() {
+        let (scroll, pinch) = ui.input(|i| (i.smooth_scroll_delta().y, i.zoom_delta()));
+        // A notch of a wheel is about 50 points.
+        orbit.zoom(0.02 * scroll + 8.0 * pinch.max(1e-3).ln());
     }
 }

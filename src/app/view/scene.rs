@@ -1,22 +1,52 @@
 //! A character on a stage: what the viewer and `dermis render` show.
 
+use std::sync::Arc;
+
 use dermis::character::Image;
-use dermis::gpu::{CharacterId, Drive, PartId, RigDescriptor, Skinner, SkinnerDescriptor, read_vertices};
+use dermis::gpu::{
+    CharacterId, Drive, PartId, RigDescriptor, RigId, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+};
 use dermis::pose::Pose;
 use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, TextureMix, View};
 use dermis::{Affine, Character, Error, Result, wgpu};
 
+use super::thumbnail::Aside;
 use crate::app::device::Opened;
 
-/// One character, ready to be posed and drawn.
+/// One loaded character on the GPU, and how often, where and as what it is shown.
+///
+/// There is always [`Stage::hero`], the character that modes work on. [`Stage::spawn`] adds more of the same rig and meshes:
+/// for crowds, side by side, thumbnails. All are skinned together; [`Stage::shown`] lists those in the picture.
 pub struct Stage {
     pub character: Character,
-    skinner: Skinner,
-    id: CharacterId,
-    model: Model,
-    textures: Option<TextureMix>,
-    rest: Pose,
-    ground: Ground,
+    pub skinner: Skinner,
+    pub rig: RigId,
+    pub parts: Vec<PartId>,
+    pub hero: CharacterId,
+    /// Triangles and materials of the character.
+    pub model: Arc<Model>,
+    /// What the picture shows.
+    pub shown: Vec<Placed>,
+    /// Surfaces that [`Placed::mix`] names.
+    pub mixes: Vec<TextureMix>,
+    /// Pictures to draw in the next frame besides the window's; see [`super::thumbnail::Thumbnail::draw`].
+    pub asides: Vec<Aside>,
+    /// The time the next frame is prepared for.
+    pub seconds: f64,
+    pub rest: Pose,
+    pub ground: Ground,
+}
+
+/// A character in the picture.
+#[derive(Clone)]
+pub struct Placed {
+    pub character: CharacterId,
+    /// [`Stage::model`], or another look of the same character.
+    pub model: Arc<Model>,
+    /// Index into [`Stage::mixes`].
+    pub mix: Option<usize>,
+    /// From character space to the world.
+    pub transform: Affine,
 }
 
 impl Stage {
@@ -34,13 +64,46 @@ impl Stage {
             let range = Error::OutOfRange { what: "mesh", index: part.mesh, count: meshes.len() };
             parts.push(PartId { mesh: *meshes.get(part.mesh).ok_or(range)?, skin: part.skin });
         }
-        let id = skinner.spawn(rig, &parts)?;
-        let model = renderer.model(&gpu.device, &gpu.queue, &character)?;
+        let hero = skinner.spawn(rig, &parts)?;
+        let model = Arc::new(renderer.model(&gpu.device, &gpu.queue, &character)?);
         let rest = Pose::rest(&character.rig);
         let ground = Ground { center: [0.0; 3], radius: 10.0, cell: 0.5, color: [0.36, 0.37, 0.39], shadow: 0.45 };
-        let mut stage = Self { character, skinner, id, model, textures: None, rest, ground };
+        let mut stage = Self {
+            character,
+            skinner,
+            rig,
+            parts,
+            hero,
+            model,
+            shown: Vec::new(),
+            mixes: Vec::new(),
+            asides: Vec::new(),
+            seconds: 0.0,
+            rest,
+            ground,
+        };
+        stage.shown.push(stage.place(hero));
         stage.play(None, false)?;
         Ok(stage)
+    }
+
+    /// Another character of the same rig and meshes, in its rest pose; not shown until it is in [`Stage::shown`].
+    pub fn spawn(&mut self) -> Result<CharacterId> {
+        let character = self.skinner.spawn(self.rig, &self.parts)?;
+        self.skinner.drive(character, Drive::Local(&self.rest))?;
+        Ok(character)
+    }
+
+    /// A character as the file has it, where the file has it.
+    pub fn place(&self, character: CharacterId) -> Placed {
+        Placed { character, model: self.model.clone(), mix: None, transform: Affine::IDENTITY }
+    }
+
+    /// Shows the hero alone, in its rest pose, as the file has it.
+    pub fn reset(&mut self) -> Result<()> {
+        self.shown = vec![self.place(self.hero)];
+        self.asides.clear();
+        self.play(None, false)
     }
 
     /// Plays a clip as a function of the seconds given to [`Stage::prepare`], or shows the rest pose.
@@ -49,14 +112,14 @@ impl Stage {
             self.reset_morphs(part)?;
         }
         match clip {
-            Some(clip) => self.skinner.drive(self.id, Drive::Clip { clip, start: 0.0, looping }),
-            None => self.skinner.drive(self.id, Drive::Local(&self.rest)),
+            Some(clip) => self.skinner.drive(self.hero, Drive::Clip { clip, start: 0.0, looping }),
+            None => self.skinner.drive(self.hero, Drive::Local(&self.rest)),
         }
     }
 
     /// Shows a pose.
     pub fn hold(&mut self, pose: &Pose) -> Result<()> {
-        self.skinner.drive(self.id, Drive::Local(pose))
+        self.skinner.drive(self.hero, Drive::Local(pose))
     }
 
     /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights for each material.
@@ -72,7 +135,9 @@ impl Stage {
         for (material, weights) in weights.iter().enumerate() {
             textures.set_material_weights(material, weights)?;
         }
-        self.textures = Some(textures);
+        self.mixes.push(textures);
+        let mix = Some(self.mixes.len() - 1);
+        self.shown.iter_mut().filter(|p| p.character == self.hero).for_each(|p| p.mix = mix);
         Ok(())
     }
 
@@ -81,16 +146,17 @@ impl Stage {
         if weights.is_empty() {
             return Ok(());
         }
-        self.skinner.set_morph_weights(self.id, part, weights)
+        self.skinner.set_morph_weights(self.hero, part, weights)
     }
 
     /// Sets the morph weights of a part; a clip that drives them has the last word.
     pub fn set_morphs(&mut self, part: usize, weights: &[f32]) -> Result<()> {
-        self.skinner.set_morph_weights(self.id, part, weights)
+        self.skinner.set_morph_weights(self.hero, part, weights)
     }
 
-    /// Poses the character at `seconds` of its clip.
+    /// Poses the characters for `seconds`.
     pub fn prepare(&mut self, gpu: &Opened, seconds: f64) {
+        self.seconds = seconds;
         self.skinner.prepare(&gpu.device, &gpu.queue, seconds);
     }
 
@@ -105,35 +171,65 @@ impl Stage {
         grid: bool,
     ) -> Result<()> {
         self.skinner.record(encoder);
-        if let Some(textures) = &mut self.textures {
-            textures.record(encoder);
+        self.mixes.iter_mut().for_each(|mix| mix.record(encoder));
+        for aside in std::mem::take(&mut self.asides) {
+            aside.record(gpu, encoder, self)?;
         }
-        let instances = [Instance {
-            character: self.id,
-            model: &self.model,
-            textures: self.textures.as_ref(),
-            transform: Affine::IDENTITY,
-        }];
-        let scene = Scene {
-            camera,
-            light: &Light::default(),
-            background: Background::Sky(grid.then_some(self.ground)),
-            skinner: &self.skinner,
-            instances: &instances,
-        };
+        let background = Background::Sky(grid.then_some(self.ground));
+        self.draw(gpu, encoder, view, targets, camera, background, &self.shown)
+    }
+
+    /// Draws some of the stage's characters, after skinning.
+    #[expect(clippy::too_many_arguments, reason = "a scene and where it goes; both are made up on the way")]
+    pub fn draw(
+        &self,
+        gpu: &Opened,
+        encoder: &mut wgpu::CommandEncoder,
+        view: &mut View,
+        targets: &Targets<'_>,
+        camera: &Camera,
+        background: Background,
+        shown: &[Placed],
+    ) -> Result<()> {
+        let instances: Vec<Instance<'_>> = shown
+            .iter()
+            .map(|placed| Instance {
+                character: placed.character,
+                model: &placed.model,
+                textures: placed.mix.and_then(|mix| self.mixes.get(mix)),
+                transform: placed.transform,
+            })
+            .collect();
+        let light = Light::default();
+        let scene = Scene { camera, light: &light, background, skinner: &self.skinner, instances: &instances };
         view.prepare(&gpu.device, &gpu.queue, &scene)?;
         view.record(encoder, targets, &scene)
     }
 
-    /// Skins the character as it is posed and reads its vertices back; puts the ground under them.
-    pub fn measure(&mut self, gpu: &Opened) -> Result<Vec<[f32; 3]>> {
-        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("measure") });
+    /// The vertices of a part of a character as they are posed now, in character space. Waits for the GPU.
+    pub fn read_back(&mut self, gpu: &Opened, character: CharacterId, part: usize) -> Result<SkinnedVertices> {
+        self.skin(gpu);
+        read_vertices(&gpu.device, &gpu.queue, &self.skinner.vertices(character, part)?)
+    }
+
+    fn skin(&mut self, gpu: &Opened) {
+        self.skinner.prepare(&gpu.device, &gpu.queue, self.seconds);
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("skin") });
         self.skinner.record(&mut encoder);
         gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// Skins what is shown as it is posed and reads its vertices back; puts the ground under them.
+    pub fn measure(&mut self, gpu: &Opened) -> Result<Vec<[f32; 3]>> {
+        self.skin(gpu);
         let mut points = Vec::new();
-        for part in 0..self.character.parts.len() {
-            let vertices = self.skinner.vertices(self.id, part)?;
-            points.extend(read_vertices(&gpu.device, &gpu.queue, &vertices)?.positions);
+        for placed in self.shown.iter().take(MEASURED) {
+            for part in 0..self.parts.len() {
+                let vertices = self.skinner.vertices(placed.character, part)?;
+                let t = &placed.transform;
+                let read = read_vertices(&gpu.device, &gpu.queue, &vertices)?.positions;
+                points.extend(read.into_iter().map(|p| t.transform_point(p)));
+            }
         }
         points.retain(|p| p.iter().all(|x| x.is_finite()));
         self.place_ground(&points);
@@ -168,6 +264,9 @@ impl Stage {
         self.ground.center = [snap(0.5 * (low[0] + high[0])), low[1], snap(0.5 * (low[2] + high[2]))];
     }
 }
+
+/// Characters of a crowd that are looked at for framing it.
+const MEASURED: usize = 4;
 
 type Bounds = ([f32; 3], [f32; 3]);
 

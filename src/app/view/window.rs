@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use dermis::render::{Attachments, Camera, Renderer, RendererDescriptor, View};
 use dermis::wgpu;
+use egui::mutex::RwLock;
 
 use super::scene::Stage;
 use crate::app::device::{self, Opened};
@@ -36,7 +37,7 @@ pub struct Canvas {
     config: wgpu::SurfaceConfiguration,
     view: View,
     attachments: Attachments,
-    painter: egui_wgpu::Renderer,
+    pub painter: Arc<RwLock<egui_wgpu::Renderer>>,
     /// Texture changes of frames that could not be shown.
     waiting: egui::TexturesDelta,
 }
@@ -77,7 +78,7 @@ impl Canvas {
             instance,
             surface,
             config,
-            painter,
+            painter: Arc::new(RwLock::new(painter)),
             waiting: egui::TexturesDelta::default(),
         })
     }
@@ -126,13 +127,14 @@ impl Canvas {
             stage.record(&self.gpu, &mut encoder, &mut self.view, &targets, camera, grid)?;
         }
 
+        let mut painter = self.painter.write();
         for (id, deltas) in self.waiting.set.drain() {
             for delta in &deltas {
-                self.painter.update_texture(device, queue, id, delta);
+                painter.update_texture(device, queue, id, delta);
             }
         }
         let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
-        let extra = self.painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
+        let extra = painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
         let dusk = wgpu::Color { r: 0.22, g: 0.23, b: 0.25, a: 1.0 };
         let load = if drawn { wgpu::LoadOp::Load } else { wgpu::LoadOp::Clear(dusk) };
         let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -148,13 +150,14 @@ impl Canvas {
             occlusion_query_set: None,
             multiview_mask: None,
         });
-        self.painter.render(&mut pass.forget_lifetime(), &primitives, &screen);
+        painter.render(&mut pass.forget_lifetime(), &primitives, &screen);
         queue.submit(extra.into_iter().chain([encoder.finish()]));
         self.window.pre_present_notify();
         queue.present(frame);
         for id in self.waiting.free.drain() {
-            self.painter.free_texture(&id);
+            painter.free_texture(&id);
         }
+        drop(painter);
         if stale {
             self.surface.configure(&self.gpu.device, &self.config);
         }

@@ -191,7 +191,9 @@ fn palettes_agree_with_the_reference_for_small_and_large_rigs() {
 /// (what the shader says, what the mutant says)
 const MUTANTS: &[(&str, &str)] = &[
     ("let group = id.y * batch.grid_width + id.x;", "let group = id.x;"),
-    ("let character = characters[posed[group]];", "let character = characters[group];"),
+    ("let character = characters[posed[batch.first + group]];", "let character = characters[batch.first + group];"),
+    ("posed[batch.first + group]", "posed[group]"),
+    ("let large = GENERAL && rig.node_count", "let large = !GENERAL && rig.node_count"),
     ("level < rig.level_count; level++", "level < rig.level_count - 1u; level++"),
     (
         "for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE)",

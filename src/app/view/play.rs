@@ -1,0 +1,219 @@
+//! The Play tab: clips and morph targets.
+
+use dermis::character::{Character, Target};
+use egui::{Align, Layout, Ui};
+
+use super::mode::{Context, Mode};
+use super::panel::section;
+use super::scene::Stage;
+
+/// What the tab shows and changes.
+pub struct Play {
+    /// Clip that plays; the rest pose without one.
+    clip: Option<usize>,
+    /// Seconds into the clip.
+    time: f64,
+    playing: bool,
+    speed: f32,
+    looping: bool,
+    /// Morph weights of each part.
+    morphs: Vec<Vec<f32>>,
+}
+
+impl Default for Play {
+    fn default() -> Self {
+        Self { clip: None, time: 0.0, playing: true, speed: 1.0, looping: true, morphs: Vec::new() }
+    }
+}
+
+impl Mode for Play {
+    fn name(&self) -> &'static str {
+        "Play"
+    }
+
+    fn loaded(&mut self, context: &mut Context<'_>) {
+        let character = &context.stage.character;
+        self.clip = (!character.clips.is_empty()).then_some(0);
+        self.time = 0.0;
+        self.playing = true;
+        self.morphs = morph_weights(character);
+    }
+
+    fn enter(&mut self, context: &mut Context<'_>) {
+        self.drive(context);
+    }
+
+    fn tick(&mut self, step: f64, context: &mut Context<'_>) -> bool {
+        let moving = self.advance(step, self.duration(context.stage));
+        context.stage.seconds = self.time;
+        moving
+    }
+
+    fn panel(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
+        self.clips(ui, context);
+        self.morphs(ui, context);
+        context.stage.seconds = self.time;
+    }
+
+    fn keys(&mut self, input: &mut egui::InputState, context: &mut Context<'_>) {
+        if input.consume_key(egui::Modifiers::NONE, egui::Key::Space) {
+            self.toggle(self.duration(context.stage));
+        }
+    }
+
+    fn help(&self) -> &'static [(&'static str, &'static str)] {
+        &[("Space", "Play or pause")]
+    }
+}
+
+impl Play {
+    /// Seconds of the clip that is chosen; 0 without one.
+    fn duration(&self, stage: &Stage) -> f64 {
+        self.clip.and_then(|i| stage.character.clips.get(i)).map_or(0.0, |c| f64::from(c.duration))
+    }
+
+    /// Plays or pauses; at the end of the clip it starts over.
+    fn toggle(&mut self, duration: f64) {
+        self.playing = !self.playing;
+        if self.playing && self.time >= duration {
+            self.time = 0.0;
+        }
+    }
+
+    /// Moves the clip's time on; true while it plays.
+    fn advance(&mut self, step: f64, duration: f64) -> bool {
+        if !self.playing || duration <= 0.0 {
+            return false;
+        }
+        self.time += step * f64::from(self.speed);
+        if self.time >= duration {
+            if self.looping {
+                self.time = self.time.rem_euclid(duration);
+            } else {
+                self.time = duration;
+                self.playing = false;
+            }
+        }
+        true
+    }
+
+    fn drive(&mut self, context: &mut Context<'_>) {
+        // The panel keeps the time within the clip and starts it over; see `advance`.
+        let stage = &mut *context.stage;
+        let mut outcome = stage.play(self.clip, false);
+        for (part, weights) in self.morphs.iter().enumerate().filter(|(_, w)| !w.is_empty()) {
+            outcome = outcome.and_then(|()| stage.set_morphs(part, weights));
+        }
+        context.check(outcome);
+    }
+
+    fn clips(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
+        let clips = &context.stage.character.clips;
+        if clips.is_empty() {
+            return;
+        }
+        section(ui, "Clips");
+        let before = self.clip;
+        egui::ScrollArea::vertical().id_salt("clips").max_height(180.0).show(ui, |ui| {
+            ui.with_layout(Layout::top_down_justified(Align::Min), |ui| {
+                choice(ui, &mut self.clip, None, "Rest pose");
+                for (i, clip) in clips.iter().enumerate() {
+                    let name = if clip.name.is_empty() { format!("clip {i}") } else { clip.name.clone() };
+                    choice(ui, &mut self.clip, Some(i), &name);
+                }
+            });
+        });
+        if self.clip != before {
+            self.time = 0.0;
+            self.playing = true;
+            self.drive(context);
+        }
+        let duration = self.duration(context.stage);
+        if self.clip.is_none() {
+            return;
+        }
+        ui.add_space(4.0);
+        ui.horizontal(|ui| {
+            let name = if self.playing { "Pause" } else { "Play" };
+            let button = egui::Button::new(name).min_size(egui::vec2(52.0, 0.0));
+            if ui.add(button).on_hover_text("Space").clicked() {
+                self.toggle(duration);
+            }
+            let rest = ui.available_width() - 58.0;
+            ui.spacing_mut().slider_width = rest.max(40.0);
+            let slider = egui::Slider::new(&mut self.time, 0.0..=duration.max(1e-3)).show_value(false);
+            if ui.add(slider).changed() {
+                self.playing = false;
+            }
+            ui.label(format!("{:.2} s", self.time));
+        });
+        ui.horizontal(|ui| {
+            ui.checkbox(&mut self.looping, "Loop");
+            ui.spacing_mut().slider_width = 70.0;
+            ui.add(egui::Slider::new(&mut self.speed, 0.1..=4.0).logarithmic(true).suffix("×").max_decimals(2))
+                .on_hover_text("Speed");
+        });
+    }
+
+    fn morphs(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
+        let c = &context.stage.character;
+        if self.morphs.iter().all(Vec::is_empty) {
+            return;
+        }
+        section(ui, "Morph targets");
+        let mut changed = None;
+        let clip = self.clip.and_then(|i| c.clips.get(i));
+        for (part, weights) in self.morphs.iter_mut().enumerate().filter(|(_, w)| !w.is_empty()) {
+            // What the clip drives it has the last word on: shown, not changed.
+            let driven = clip.filter(|c| c.channels.iter().any(|c| c.target == Target::Morph(part)));
+            let mut shown = weights.clone();
+            let weights = match driven {
+                None => weights,
+                Some(clip) => {
+                    clip.sample_morphs(part, self.time as f32, &mut shown);
+                    &mut shown
+                }
+            };
+            let targets = &c.meshes[c.parts[part].mesh].morphs;
+            let name = if c.parts[part].name.is_empty() { format!("part {part}") } else { c.parts[part].name.clone() };
+            let open = targets.len() <= 8;
+            egui::CollapsingHeader::new(name).id_salt(("morphs", part)).default_open(open).show(ui, |ui| {
+                ui.spacing_mut().slider_width = 90.0;
+                if driven.is_some() {
+                    ui.disable();
+                }
+                for (i, (weight, target)) in weights.iter_mut().zip(targets).enumerate() {
+                    let name = if target.name.is_empty() { format!("target {i}") } else { target.name.clone() };
+                    ui.horizontal(|ui| {
+                        if ui.add(egui::Slider::new(weight, 0.0..=1.0).max_decimals(2)).changed() {
+                            changed = Some(part);
+                        }
+                        ui.add(egui::Label::new(name.as_str()).truncate()).on_hover_text(name);
+                    });
+                }
+            });
+        }
+        if let Some(part) = changed {
+            let outcome = context.stage.set_morphs(part, &self.morphs[part]);
+            context.check(outcome);
+        }
+    }
+}
+
+fn choice(ui: &mut Ui, chosen: &mut Option<usize>, value: Option<usize>, name: &str) {
+    let button = egui::Button::selectable(*chosen == value, name).truncate();
+    if ui.add(button).clicked() {
+        *chosen = value;
+    }
+}
+
+/// The weights each part starts with, one per morph target of its mesh.
+fn morph_weights(character: &Character) -> Vec<Vec<f32>> {
+    let of = |part: &dermis::character::Part| {
+        let count = character.meshes.get(part.mesh).map_or(0, |m| m.morphs.len());
+        let mut weights = part.morph_weights.clone();
+        weights.resize(count, 0.0);
+        weights
+    };
+    character.parts.iter().map(of).collect()
+}

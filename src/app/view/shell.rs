@@ -1,0 +1,297 @@
+//! The viewer without its window: everything egui draws and what it works on. Tests drive this one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dermis::Character;
+use dermis::render::{Camera, Renderer};
+use egui::{Key, Modifiers, Rect, Ui};
+use glam::Vec2;
+
+use super::camera::Orbit;
+use super::input;
+use super::jobs::{Job, Jobs};
+use super::mode::{Context, Messages, Mode, Request};
+use super::panel;
+use super::projection::Projection;
+use super::scene::Stage;
+use super::thumbnail::Textures;
+use crate::app::device::Opened;
+
+/// The viewer's state and user interface.
+pub struct Shell {
+    pub gpu: Arc<Opened>,
+    pub renderer: Renderer,
+    pub textures: Textures,
+    pub jobs: Jobs,
+    pub stage: Option<Stage>,
+    pub source: Option<PathBuf>,
+    pub modes: Vec<Box<dyn Mode>>,
+    /// Index into `modes`.
+    pub active: usize,
+    pub orbit: Orbit,
+    pub grid: bool,
+    pub messages: Messages,
+    pub requests: Vec<Request>,
+    /// What is being read, and from where.
+    pub loading: Option<(Option<PathBuf>, Job<Loaded>)>,
+    /// Files to read after that and to write, as they are answered.
+    choosing: Option<Job<Option<PathBuf>>>,
+    /// Smoothed milliseconds from frame to frame while something moves.
+    pub frame_ms: f32,
+    /// The window and the part of it that the panel leaves, in points.
+    window: Rect,
+    picture: Rect,
+}
+
+/// A character ready to be shown, and the points to frame it by.
+pub struct Loaded {
+    pub stage: Stage,
+    pub points: Vec<[f32; 3]>,
+}
+
+impl Loaded {
+    pub fn new(gpu: &Opened, renderer: &Renderer, character: Character) -> dermis::Result<Self> {
+        let mut stage = Stage::new(gpu, renderer, character)?;
+        let points = if stage.character.clips.is_empty() {
+            stage.prepare(gpu, 0.0);
+            stage.measure(gpu)?
+        } else {
+            stage.play(Some(0), false)?;
+            stage.measure_clip(gpu, 0)?
+        };
+        Ok(Self { stage, points })
+    }
+}
+
+impl Shell {
+    pub fn new(gpu: Arc<Opened>, renderer: Renderer, textures: Textures, jobs: Jobs, size: egui::Vec2) -> Self {
+        let window = Rect::from_min_size(egui::Pos2::ZERO, size);
+        Self {
+            gpu,
+            renderer,
+            textures,
+            jobs,
+            stage: None,
+            source: None,
+            modes: super::modes(),
+            active: 0,
+            orbit: Orbit::default(),
+            grid: true,
+            messages: Messages::default(),
+            requests: Vec::new(),
+            loading: None,
+            choosing: None,
+            frame_ms: 0.0,
+            window,
+            picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
+        }
+    }
+
+    /// Reads a model, or makes the built-in one, on another thread.
+    pub fn load(&mut self, path: Option<PathBuf>) {
+        self.messages.problem = None;
+        let name =
+            path.as_deref().and_then(Path::file_name).map_or("tube".into(), |n| n.to_string_lossy().into_owned());
+        let (gpu, renderer, from) = (self.gpu.clone(), self.renderer.clone(), path.clone());
+        let job = self.jobs.start(&format!("Reading {name}"), move |progress| {
+            let character = match &from {
+                None => crate::app::tube::tube(),
+                Some(path) => dermis::io::load(path).map_err(|e| e.to_string())?,
+            };
+            progress.say(format!("Preparing {name}"));
+            Loaded::new(&gpu, &renderer, character).map_err(|e| e.to_string())
+        });
+        self.loading = Some((path, job));
+    }
+
+    /// Takes what other threads have finished; true when another character is on the stage.
+    pub fn poll(&mut self) -> bool {
+        if let Some(answer) = self.choosing.as_mut().and_then(Job::take) {
+            self.choosing = None;
+            match answer {
+                Ok(Some(path)) => self.load(Some(path)),
+                Ok(None) => {}
+                Err(problem) => self.messages.problem = Some(problem),
+            }
+        }
+        let Some(answer) = self.loading.as_mut().and_then(|(_, job)| job.take()) else { return false };
+        let path = self.loading.take().and_then(|(path, _)| path);
+        match answer {
+            Ok(loaded) => self.loaded(loaded, path),
+            Err(problem) => {
+                self.messages.problem = Some(problem);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Puts a character on the stage.
+    pub fn loaded(&mut self, loaded: Loaded, source: Option<PathBuf>) {
+        let Loaded { stage, points } = loaded;
+        self.stage = Some(stage);
+        self.source = source;
+        self.messages.note = None;
+        self.orbit = Orbit::default();
+        self.with_modes(|modes, active, context| {
+            modes.iter_mut().for_each(|mode| mode.loaded(context));
+            let outcome = context.stage.reset();
+            context.check(outcome);
+            modes[active].enter(context);
+        });
+        self.frame_points(Ok(points));
+    }
+
+    /// Calls `f` with the modes, the active one's index, and what they work with; `None` without a character.
+    fn with_modes<R>(&mut self, f: impl FnOnce(&mut [Box<dyn Mode>], usize, &mut Context<'_>) -> R) -> Option<R> {
+        let projection = self.projection();
+        let mut context = Context {
+            stage: self.stage.as_mut()?,
+            source: self.source.as_deref(),
+            gpu: &self.gpu,
+            renderer: &self.renderer,
+            textures: &self.textures,
+            projection,
+            orbit: &mut self.orbit,
+            jobs: &self.jobs,
+            messages: &mut self.messages,
+            requests: &mut self.requests,
+        };
+        Some(f(&mut self.modes, self.active, &mut context))
+    }
+
+    /// Calls `f` with the active mode.
+    fn with_mode<R>(&mut self, f: impl FnOnce(&mut dyn Mode, &mut Context<'_>) -> R) -> Option<R> {
+        self.with_modes(|modes, active, context| f(&mut *modes[active], context))
+    }
+
+    /// Chooses a tab.
+    pub fn switch(&mut self, to: usize) {
+        if to == self.active || to >= self.modes.len() {
+            return;
+        }
+        self.with_modes(|modes, from, context| {
+            modes[from].leave(context);
+            let outcome = context.stage.reset();
+            context.check(outcome);
+            modes[to].enter(context);
+        });
+        self.active = to;
+    }
+
+    /// One frame of `step` seconds: panels, modes, camera. True when something moves, so that another frame follows.
+    pub fn ui(&mut self, ui: &mut Ui, step: f64) -> bool {
+        self.window = ui.ctx().content_rect();
+        let moving = self.with_mode(|mode, context| mode.tick(step, context)).unwrap_or(false);
+        self.keys(ui.ctx());
+        egui::Panel::left("controls").resizable(false).exact_size(panel::WIDTH).show(ui, |ui| {
+            egui::Panel::bottom("device").resizable(false).frame(egui::Frame::NONE).show(ui, |ui| {
+                panel::device(ui, self.frame_ms, &self.gpu.info);
+            });
+            ui.add_space(4.0);
+            panel::header(ui, self.stage.as_ref(), &mut self.requests);
+            self.tabs(ui);
+            egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+                self.with_mode(|mode, context| mode.panel(ui, context));
+                if let Some(stage) = &self.stage {
+                    panel::warnings(ui, stage);
+                }
+                panel::scene(ui, &mut self.grid, &self.messages, &mut self.requests);
+            });
+        });
+        self.picture = ui.available_rect_before_wrap();
+        self.over_picture(ui);
+        let loading = self.loading.as_ref().map(|(_, job)| job.progress());
+        panel::messages(ui, loading.as_deref(), &mut self.messages);
+        moving
+    }
+
+    fn tabs(&mut self, ui: &mut Ui) {
+        if self.modes.len() < 2 || self.stage.is_none() {
+            return;
+        }
+        let mut chosen = self.active;
+        ui.add_space(4.0);
+        ui.columns(self.modes.len(), |columns| {
+            for (i, (ui, mode)) in columns.iter_mut().zip(&self.modes).enumerate() {
+                ui.vertical_centered_justified(|ui| ui.selectable_value(&mut chosen, i, mode.name()));
+            }
+        });
+        self.switch(chosen);
+    }
+
+    fn over_picture(&mut self, ui: &mut Ui) {
+        let response = ui.interact(self.picture, ui.scope_id().with("picture"), egui::Sense::click_and_drag());
+        let kept = self.with_mode(|mode, context| mode.pointer(&response, context)).unwrap_or(false);
+        if !kept {
+            input::steer(&mut self.orbit, ui, &response, self.window.height());
+        }
+        let mut over = ui.new_child(egui::UiBuilder::new().max_rect(self.picture));
+        over.set_clip_rect(self.picture);
+        self.with_mode(|mode, context| mode.overlay(&mut over, context));
+    }
+
+    fn keys(&mut self, context: &egui::Context) {
+        if context.text_edit_focused() {
+            return;
+        }
+        let pressed = |modifiers, key| context.input_mut(|i| i.consume_key(modifiers, key));
+        let shifted = Modifiers::COMMAND | Modifiers::SHIFT;
+        if pressed(shifted, Key::Z) || pressed(Modifiers::COMMAND, Key::Y) {
+            self.with_mode(|mode, context| mode.redo(context));
+        }
+        if pressed(Modifiers::COMMAND, Key::Z) {
+            self.with_mode(|mode, context| mode.undo(context));
+        }
+        context.input_mut(|input| self.with_mode(|mode, context| mode.keys(input, context)));
+        let pressed = |key| context.input_mut(|i| i.consume_key(Modifiers::NONE, key));
+        if pressed(Key::F) {
+            self.requests.push(Request::FrameAll);
+        }
+        if pressed(Key::G) {
+            self.grid = !self.grid;
+        }
+        if pressed(Key::S) {
+            self.requests.push(Request::Screenshot);
+        }
+    }
+
+    /// Asks for a file to open.
+    pub fn choose_file(&mut self) {
+        self.choosing = Some(self.jobs.open_file("Open a model", "glTF models", &["glb", "gltf", "vrm"]));
+    }
+
+    /// Aspect of the window, where its free part's middle is (−1…1), and the free share of width and height.
+    pub fn layout(&self) -> (f32, Vec2, Vec2) {
+        let covered = ((self.picture.left() - self.window.left()) / self.window.width()).clamp(0.0, 0.8);
+        (self.window.aspect_ratio(), Vec2::new(covered, 0.0), Vec2::new(1.0 - covered, 1.0))
+    }
+
+    /// What the window's picture is seen with.
+    pub fn camera(&self) -> Camera {
+        let (aspect, middle, _) = self.layout();
+        self.orbit.camera(aspect, middle)
+    }
+
+    pub fn projection(&self) -> Projection {
+        Projection::new(self.camera(), self.window, self.picture)
+    }
+
+    /// Moves the camera so that all of what is shown is seen.
+    pub fn frame_all(&mut self) {
+        let Some(stage) = &mut self.stage else { return };
+        stage.prepare(&self.gpu, stage.seconds);
+        let points = stage.measure(&self.gpu);
+        self.frame_points(points);
+    }
+
+    fn frame_points(&mut self, points: dermis::Result<Vec<[f32; 3]>>) {
+        let (aspect, _, free) = self.layout();
+        match points {
+            Ok(points) if points.is_empty() => self.messages.problem = Some("this file has nothing to draw".into()),
+            Ok(points) => self.orbit.frame(&points, aspect, free),
+            Err(error) => self.messages.problem = Some(error.to_string()),
+        }
+    }
+}
