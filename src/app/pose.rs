@@ -253,7 +253,8 @@ fn point(option: &str, text: &str, dimensions: usize) -> Result<[f32; 3], String
     Ok(std::array::from_fn(|i| numbers.get(i).copied().unwrap_or(0.0)))
 }
 
-fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
+/// What the JSON says: corners with their weights, joints, quality.
+pub fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
     let dimensions = space.coordinates().dimensions();
     let corners = space.corners().iter().zip(&blended.corners).enumerate().map(|(i, (corner, weight))| {
         let sample = corner.samples[state.selected(i).unwrap_or(0)];

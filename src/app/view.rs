@@ -33,6 +33,7 @@ mod mode;
 mod panel;
 pub mod picture;
 mod play;
+mod pose_mode;
 mod projection;
 pub mod scene;
 mod session;
@@ -50,7 +51,7 @@ use super::{Outcome, output, tube};
 
 /// The tabs, from left to right.
 fn modes() -> Vec<Box<dyn mode::Mode>> {
-    vec![Box::new(play::Play::default())]
+    vec![Box::new(play::Play::default()), Box::new(pose_mode::PoseMode::default())]
 }
 
 /// Opens the viewer.
