@@ -19,6 +19,9 @@ const SIDE: u32 = 148;
 /// Radians that the view turns before the thumbnails follow.
 const TURN: f32 = 0.12;
 
+/// Behind the characters, linear.
+const GROUND: [f32; 4] = [0.075, 0.08, 0.09, 1.0];
+
 /// The thumbnails of a space.
 #[derive(Default)]
 pub struct Pictures {
@@ -93,9 +96,8 @@ impl Pictures {
                 corner.driven = Some(state);
             }
             if changed || all || corner.fading {
-                let ground = if context.orbit.pitch.is_finite() { [0.075, 0.08, 0.09, 1.0] } else { [0.0; 4] };
                 let shown = vec![stage.place(corner.character)];
-                corner.picture.draw(stage, camera, Background::Color(ground), shown);
+                corner.picture.draw(stage, camera, Background::Color(GROUND), shown);
             }
             self.busy |= fading;
             corner.fading = fading;
@@ -145,6 +147,6 @@ fn focus(character: &Character, desk: &Desk) -> Result<Vec<[f32; 3]>> {
 fn camera(focus: &[[f32; 3]], orbit: &Orbit) -> Camera {
     // Joints lie inside the flesh: room around them.
     let mut aside = Orbit { target: Vec3::ZERO, ..*orbit };
-    aside.frame(focus, 1.0, Vec2::splat(0.82));
+    aside.frame(focus, 1.0, Vec2::splat(0.74));
     aside.camera(1.0, Vec2::ZERO)
 }

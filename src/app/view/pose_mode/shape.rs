@@ -86,12 +86,16 @@ pub fn badge(ui: &Ui, id: Id, at: Pos2, side: f32, clear: f32, corner: &CornerVi
     );
     painter.rect_filled(bar, CornerRadius::same(2), faded(corner.color, clear));
     let text = ui.visuals().strong_text_color();
-    let more = if corner.alternatives > 1 { format!("{} ▾", corner.name) } else { corner.name.clone() };
-    let font = FontId::proportional(11.5);
-    let galley = painter.layout_no_wrap(more, font.clone(), faded(text, clear.max(0.7)));
+    let galley = painter.layout_no_wrap(corner.name.clone(), FontId::proportional(11.5), faded(text, clear.max(0.7)));
     let place = Rect::from_center_size(egui::pos2(at.x, rect.top() - 8.0), galley.size());
-    let place = inside(place, ui.clip_rect());
+    let place = inside(place, ui.clip_rect().shrink(6.0));
     painter.galley(place.min, galley, text);
+    if corner.alternatives > 1 {
+        // There are others to choose from.
+        let tip = place.right_center() + Vec2::new(7.0, 2.5);
+        let arrow = vec![tip + Vec2::new(-3.5, -5.0), tip + Vec2::new(3.5, -5.0), tip];
+        painter.add(egui::Shape::convex_polygon(arrow, text, Stroke::NONE));
+    }
     let number = if corner.weight < -0.005 { Color32::from_rgb(240, 110, 90) } else { text };
     let shown = percent(corner.weight);
     painter.text(

@@ -38,7 +38,7 @@ impl Map {
 
 /// The view a solid is first seen from.
 pub fn first_turn() -> Quat {
-    Quat::from_rotation_x(0.35) * Quat::from_rotation_y(-0.5)
+    Quat::from_rotation_x(0.55) * Quat::from_rotation_y(0.15)
 }
 
 /// Draws the solid in `size`, turned by `turn`; `menu` fills the menu of a corner.
@@ -98,7 +98,8 @@ pub fn show(
             let out = (at - map.middle).normalized();
             let out = if out.is_finite() { out } else { Vec2::new(0.0, -1.0) };
             let side = side * (0.78 + 0.22 * near);
-            let place = bring_inside(at + out * (0.62 * side + 8.0), rect, side);
+            let by = 0.5 * side / out.abs().max_elem().max(0.5) + 10.0 + 12.0 * out.y.abs();
+            let place = bring_inside(at + out * by, rect, side);
             ui.painter().circle_filled(at, 3.0 + 2.5 * near, corner.color);
             ui.painter().line_segment([at, place], Stroke::new(1.0, faded(corner.color, 0.6)));
             let response = badge(ui, area.id.with(("corner", i)), place, side, 0.55 + 0.45 * near, corner);
