@@ -11,6 +11,9 @@ const SHARED_NODES: u32 = 320u;
 // Words of a node and of a joint in `rigs`.
 const NODE_WORDS: u32 = 24u;
 const JOINT_WORDS: u32 = 13u;
+// Words of a node among the turns of a rig; rows of a joint in a dual palette.
+const TURN_WORDS: u32 = 5u;
+const DUAL_ROWS: u32 = 5u;
 const NONE: u32 = 0xffffffffu;
 
 const STEP: u32 = 0u;
@@ -48,7 +51,8 @@ struct Character {
     space: u32,
     state: u32,
     weights: u32,
-    unused: u32,
+    // First row of its dual palette in `palettes`, or NONE. With one, a row for each node's rotation follows its worlds in `scratch`.
+    dual: u32,
 }
 
 // The head of a rig; offsets are words of `rigs`.
@@ -61,6 +65,8 @@ struct Rig {
     order: u32,
     joint_count: u32,
     joints: u32,
+    // Where its turns start in `rigs`, see `turn_of`; only for a character with a dual palette.
+    turns: u32,
 }
 
 struct Local {
@@ -102,7 +108,7 @@ fn rig_vec4(word: u32) -> vec4<f32> {
 fn rig_at(base: u32) -> Rig {
     return Rig(
         rigs[base], base + rigs[base + 1u], rigs[base + 2u], base + rigs[base + 3u],
-        base + rigs[base + 4u], rigs[base + 5u], base + rigs[base + 6u],
+        base + rigs[base + 4u], rigs[base + 5u], base + rigs[base + 6u], rigs[base + 7u],
     );
 }
 
@@ -251,6 +257,8 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let rig = rig_at(character.rig);
     let large = GENERAL && rig.node_count > SHARED_NODES;
     let first = character.scratch;
+    let dual = GENERAL && character.dual != NONE;
+    let turns = first + select(0u, 3u * rig.node_count, large);
 
     // In a pose space; and one whose poses change the length or thickness of bones.
     let spaced = GENERAL && character.space != NONE;
@@ -267,6 +275,9 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
             local = space_local(character, node);
         } else {
             local = local_of(character, rig, node, time);
+        }
+        if (dual) {
+            scratch[turns + node] = turn_of(rig, node, local.rotation);
         }
         var m = affine(local);
         // A base that is not the identity stands after the parent's index.
@@ -288,6 +299,9 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
             let node = rigs[rig.order + i];
             let parent = rigs[rig.nodes + node * NODE_WORDS];
             store(large, first, node, product(load(large, first, parent), load(large, first, node)));
+            if (dual) {
+                scratch[turns + node] = quaternion_product(scratch[turns + parent], scratch[turns + node]);
+            }
         }
     }
     workgroupBarrier();
@@ -305,5 +319,26 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         palettes[at] = m.r0;
         palettes[at + 1u] = m.r1;
         palettes[at + 2u] = m.r2;
+        if (dual) {
+            let q = quaternion_product(scratch[turns + rigs[word]], rig_vec4(rig.turns + 4u * joint));
+            store_dual(character.dual + DUAL_ROWS * joint, m, unit(q));
+        }
     }
+}
+
+// A node's rotation relative to its parent's, for dual quaternion skinning (src/pose/turns.rs). A rig's turns are a quaternion per
+// joint, then per node one and the factor of y and z that conjugates a rotation below something that mirrors.
+fn turn_of(rig: Rig, node: u32, rotation: vec4<f32>) -> vec4<f32> {
+    let word = rig.turns + 4u * rig.joint_count + TURN_WORDS * node;
+    let side = rig_float(word + 4u);
+    return quaternion_product(rig_vec4(word), rotation * vec4<f32>(1.0, side, side, 1.0));
+}
+
+// A joint's rows in a dual palette: (m p) q as a map of (p, 1), then q.
+fn store_dual(at: u32, m: Rows, q: vec4<f32>) {
+    palettes[at] = q.w * m.r0 + (q.z * m.r1 - q.y * m.r2);
+    palettes[at + 1u] = q.w * m.r1 + (q.x * m.r2 - q.z * m.r0);
+    palettes[at + 2u] = q.w * m.r2 + (q.y * m.r0 - q.x * m.r1);
+    palettes[at + 3u] = -(q.x * m.r0 + q.y * m.r1 + q.z * m.r2);
+    palettes[at + 4u] = q;
 }

@@ -16,6 +16,8 @@ override MORPHS: bool = false;
 override PREVIOUS: bool = false;
 // Boxes every instance in.
 override BOUNDS: bool = false;
+// Blends dual quaternions, else matrices.
+override DUAL: bool = false;
 // Instances per workgroup.
 override CHUNK: u32 = 8u;
 
@@ -23,6 +25,8 @@ override CHUNK: u32 = 8u;
 const GROUP_SIZE: u32 = 64u;
 // Rows of a quad before its influences: x, y, z, normals, tangents.
 const REST_ROWS: u32 = 5u;
+// Rows of a joint in a dual palette.
+const DUAL_ROWS: u32 = 5u;
 // Rows of a morph delta: target, then x, y, z of the positions, normals and tangents.
 const DELTA_ROWS: u32 = 10u;
 // Bits of an instance's last word; its box is in the bits above them. Nothing changed: the positions become the previous
@@ -65,10 +69,10 @@ struct Job {
 // any of the four has (in ascending order, in fields of JOINT_BITS; the first is their number), and for a mesh with morph
 // targets the range of its deltas in `assets`. The vertices that the last quad lacks are copies of its last one.
 @group(0) @binding(1) var<storage, read> assets: array<vec4<u32>>;
-// Jobs, two elements each, and instances, one each: (first output quad in the page, first joint in `palettes`, first
-// weight in `morph_weights`, box and flags), and boxes to empty, four each.
+// Jobs, two elements each, and instances, one each: (first output quad in the page, first joint in `palettes` or
+// first row of a dual palette, first weight in `morph_weights`, box and flags), and boxes to empty, four each.
 @group(0) @binding(2) var<storage, read> tables: array<vec4<u32>>;
-// Three rows per joint.
+// Three rows per joint, the map; in a dual palette five (src/gpu/dual.rs).
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> morph_weights: array<f32>;
 // Three f32 per vertex: three elements per quad.
@@ -184,6 +188,15 @@ fn morphed(rest: Vertices, first: u32, end: u32, first_weight: u32) -> Vertices 
         v.tangents += weight * asset_vectors(at + 7u);
     }
     return v;
+}
+
+// Each row of four matrices from one row and their weights.
+fn outer(weights: vec4<f32>, row: vec4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(weights * row.x, weights * row.y, weights * row.z, weights * row.w);
+}
+
+fn scaled4(rows: mat4x4<f32>, factors: vec4<f32>) -> mat4x4<f32> {
+    return mat4x4<f32>(rows[0] * factors, rows[1] * factors, rows[2] * factors, rows[3] * factors);
 }
 
 // Makes the positions of an output quad the previous ones; those of a fresh instance are the new ones, `rows`.
@@ -313,6 +326,16 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         var r0 = mat4x4<f32>();
         var r1 = mat4x4<f32>();
         var r2 = mat4x4<f32>();
+        // Of a dual palette, whose rows are of (map(p) q) as a map of (p, 1), the fourth, and q; and each vertex's heaviest q.
+        var r3 = mat4x4<f32>();
+        var turns = mat4x4<f32>();
+        var heaviest = mat4x4<f32>();
+        if (DUAL) {
+            let at_turn = vec4<u32>(palette + 4u) + DUAL_ROWS * joints[0];
+            heaviest = transpose(mat4x4<f32>(
+                palettes[at_turn.x], palettes[at_turn.y], palettes[at_turn.z], palettes[at_turn.w],
+            ));
+        }
         var list = list_head;
         for (var k = 1u; k <= joint_count; k++) {
             let bit = k * JOINT_BITS;
@@ -336,12 +359,30 @@ fn skin(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
                 w = select(w, weights[1], joints[1] == vec4<u32>(joint));
             }
             w = select(w, weights[0], joints[0] == vec4<u32>(joint));
-            let m0 = palettes[3u * (palette + joint)];
-            let m1 = palettes[3u * (palette + joint) + 1u];
-            let m2 = palettes[3u * (palette + joint) + 2u];
-            r0 += mat4x4<f32>(w * m0.x, w * m0.y, w * m0.z, w * m0.w);
-            r1 += mat4x4<f32>(w * m1.x, w * m1.y, w * m1.z, w * m1.w);
-            r2 += mat4x4<f32>(w * m2.x, w * m2.y, w * m2.z, w * m2.w);
+            let entry = select(3u * (palette + joint), palette + DUAL_ROWS * joint, DUAL);
+            if (DUAL) {
+                // To the side of the heaviest joint's rotation.
+                let turn = palettes[entry + 4u];
+                w = select(w, -w, heaviest * turn < vec4<f32>(0.0));
+                turns += outer(w, turn);
+                r3 += outer(w, palettes[entry + 3u]);
+            }
+            r0 += outer(w, palettes[entry]);
+            r1 += outer(w, palettes[entry + 1u]);
+            r2 += outer(w, palettes[entry + 2u]);
+        }
+        if (DUAL) {
+            // The affine map of each sum: vec(sum(p) turn*) / |turn|². A turn is no shorter than the heaviest weight.
+            let square = turns[0] * turns[0] + turns[1] * turns[1] + turns[2] * turns[2] + turns[3] * turns[3];
+            let x = turns[0] / square;
+            let y = turns[1] / square;
+            let z = turns[2] / square;
+            let w = turns[3] / square;
+            let s0 = scaled4(r0, w) - scaled4(r1, z) + (scaled4(r2, y) - scaled4(r3, x));
+            let s1 = scaled4(r0, z) + scaled4(r1, w) - (scaled4(r2, x) + scaled4(r3, y));
+            r2 = scaled4(r1, x) - scaled4(r0, y) + (scaled4(r2, w) - scaled4(r3, z));
+            r0 = s0;
+            r1 = s1;
         }
         var v = rest;
         if (MORPHS) {

@@ -87,6 +87,14 @@ pub enum Error {
         /// What kind of identifier.
         what: &'static str,
     },
+    /// Something cannot be removed while characters use it.
+    #[error("the {what} is still used by {characters} characters: despawn them, or give them others, first")]
+    InUse {
+        /// What was to be removed.
+        what: &'static str,
+        /// How many use it.
+        characters: usize,
+    },
     /// A device lacks a limit this call needs.
     #[error("{what} needs {needed}, but the device allows {limit}")]
     DeviceLimit {

@@ -6,18 +6,20 @@ use super::pages::Place;
 use crate::math::Affine;
 use crate::pose::{Pose, SpaceState};
 
-/// A rig of a [`super::Skinner`].
+/// A rig of a [`super::Skinner`]; stale after [`super::Skinner::remove_rig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RigId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
-/// A mesh of a [`super::Skinner`].
+/// A mesh of a [`super::Skinner`]; stale after [`super::Skinner::remove_mesh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MeshId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
 /// A spawned character; stale after [`super::Skinner::despawn`].
@@ -43,11 +45,12 @@ impl From<MeshId> for PartId {
     }
 }
 
-/// A pose space of a [`super::Skinner`].
+/// A pose space of a [`super::Skinner`]; stale once its rig is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpaceId {
     pub(super) skinner: u32,
     pub(super) index: u32,
+    pub(super) generation: u32,
 }
 
 /// Where a character's pose comes from.
@@ -110,6 +113,10 @@ pub(super) struct PartData {
     pub morphs: (u32, u32),
     /// Its box, if there are any.
     pub bounds: u32,
+    /// The frame it is first skinned in.
+    pub first_frame: Option<u64>,
+    /// Its box has been emptied.
+    pub boxed: bool,
 }
 
 /// What the next `record` does to a character's vertices.
@@ -139,6 +146,8 @@ pub(super) struct CharacterData {
     pub parts: Vec<PartData>,
     /// Start and number of its joints in the palettes.
     pub palette: (u32, u32),
+    /// Start and number of the palette entries its dual palette takes up; none without a mesh that needs it.
+    pub dual: (u32, u32),
     /// Index of its record in the pose pass, and 1.
     pub record: (u32, u32),
     /// Start and number of its rows of scratch.
@@ -155,8 +164,6 @@ pub(super) struct CharacterData {
     pub todo: Todo,
     /// The frame it is first skinned in.
     pub first_frame: Option<u64>,
-    /// Its boxes have been emptied once.
-    pub boxed: bool,
     /// Clip time it was last posed at; in a pose space the host's seconds.
     pub clip_time: f64,
 }

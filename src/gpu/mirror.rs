@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::memory::{Budget, Usage};
 use super::pages::largest_binding;
 use super::ranges::Ranges;
 use crate::{Error, Result};
@@ -17,23 +18,34 @@ pub(crate) struct Mirror<T> {
     pub buffer: wgpu::Buffer,
     /// The run of changed elements not uploaded yet.
     run: Range<u32>,
+    budget: Budget,
 }
 
 impl<T: Pod> Mirror<T> {
-    pub fn new(device: &wgpu::Device, what: &'static str, capacity: u32) -> Self {
+    pub fn new(device: &wgpu::Device, budget: &Budget, what: &'static str, capacity: u32) -> Self {
+        budget.take_anyway(Self::bytes(capacity));
         Self {
             what,
             data: vec![T::zeroed(); capacity as usize],
             ranges: Ranges::new(capacity),
             buffer: Self::make(device, what, capacity),
             run: 0..0,
+            budget: budget.clone(),
         }
+    }
+
+    fn bytes(count: u32) -> u64 {
+        u64::from(count) * size_of::<T>() as u64
+    }
+
+    pub fn usage(&self) -> Usage {
+        Usage { allocated: Self::bytes(self.ranges.capacity()), used: Self::bytes(self.ranges.used()) }
     }
 
     fn make(device: &wgpu::Device, what: &'static str, capacity: u32) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(what),
-            size: u64::from(capacity) * size_of::<T>() as u64,
+            size: Self::bytes(capacity),
             usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         })
@@ -52,7 +64,11 @@ impl<T: Pod> Mirror<T> {
             let needed = u64::from(needed);
             return Err(Error::DeviceLimit { what: self.what, needed, limit: u64::from(largest) });
         }
-        let capacity = old.saturating_mul(2).max(needed).min(largest);
+        let wanted = old.saturating_mul(2).max(needed).min(largest);
+        let capacity = self.budget.capacity(u64::from(needed), u64::from(wanted), Self::bytes(1)) as u32;
+        // The smaller buffer lives until the larger one is there.
+        self.budget.take(Self::bytes(capacity))?;
+        self.budget.give(Self::bytes(old));
         self.ranges.grow(capacity);
         self.data.resize(capacity as usize, T::zeroed());
         self.buffer = Self::make(device, self.what, capacity);

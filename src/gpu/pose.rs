@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use super::memory::{Budget, Usage};
 use super::pages::largest_binding;
 use super::ranges::Ranges;
 use crate::character::{Clip, Interpolation, Rig, Skin, Target};
@@ -13,8 +14,12 @@ pub(crate) const SHARED_NODES: u32 = 320;
 pub(crate) const JOINT_WORDS: u32 = 13;
 /// No clip, or no channel; `NONE` of the shader.
 pub(crate) const NONE: u32 = u32::MAX;
+/// Bytes of a row of scratch.
+const ROW_BYTES: u64 = 16;
 /// Words of a rig's head.
 const HEAD_WORDS: usize = 8;
+/// The head's word that says where the rig's turns are, once a character needs them.
+pub(crate) const TURNS_WORD: u32 = 7;
 
 pub(crate) const SOURCE: &str = concat!(
     include_str!("../../shaders/pose.wgsl"),
@@ -47,7 +52,7 @@ pub(crate) struct CharacterRecord {
     pub space: u32,
     pub state: u32,
     pub weights: u32,
-    pub unused: u32,
+    pub dual: u32,
 }
 
 /// A time as the sum of two f32, good to a few microseconds for any clock.
@@ -123,25 +128,33 @@ impl PosePipeline {
 pub(crate) struct Scratch {
     ranges: Ranges,
     pub buffer: wgpu::Buffer,
+    budget: Budget,
 }
 
 impl Scratch {
-    pub fn new(device: &wgpu::Device) -> Self {
-        Self { ranges: Ranges::new(1), buffer: Self::make(device, 1) }
+    pub fn new(device: &wgpu::Device, budget: &Budget) -> Self {
+        budget.take_anyway(ROW_BYTES);
+        Self { ranges: Ranges::new(1), buffer: Self::make(device, 1), budget: budget.clone() }
+    }
+
+    pub fn usage(&self) -> Usage {
+        let bytes = |rows: u32| u64::from(rows) * ROW_BYTES;
+        Usage { allocated: bytes(self.ranges.capacity()), used: bytes(self.ranges.used()) }
     }
 
     fn make(device: &wgpu::Device, rows: u32) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("dermis scratch"),
-            size: u64::from(rows) * 16,
+            size: u64::from(rows) * ROW_BYTES,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         })
     }
 
-    /// Rows a rig of this many nodes needs.
-    pub fn rows(node_count: usize) -> u32 {
-        if node_count > SHARED_NODES as usize { 3 * node_count as u32 } else { 0 }
+    /// Rows a rig of this many nodes needs; `dual`: for a character with a dual palette, whose nodes' rotations follow.
+    pub fn rows(node_count: usize, dual: bool) -> u32 {
+        let worlds = if node_count > SHARED_NODES as usize { 3 } else { 0 };
+        (worlds + u32::from(dual)) * node_count as u32
     }
 
     /// First of `rows` rows, and whether the buffer was replaced: its contents do not outlive a dispatch anyway.
@@ -149,12 +162,15 @@ impl Scratch {
         if let Some(start) = self.ranges.allocate(rows) {
             return Ok((start, false));
         }
-        let largest = largest_binding(device) / 16;
+        let largest = largest_binding(device) / ROW_BYTES;
         let needed = u64::from(self.ranges.capacity()) + u64::from(rows);
         if needed > largest {
             return Err(Error::DeviceLimit { what: "rows of world transforms", needed, limit: largest });
         }
-        let capacity = (2 * u64::from(self.ranges.capacity())).max(needed).min(largest) as u32;
+        let old = u64::from(self.ranges.capacity());
+        let capacity = self.budget.capacity(needed, (2 * old).max(needed).min(largest), ROW_BYTES) as u32;
+        self.budget.take(u64::from(capacity) * ROW_BYTES)?;
+        self.budget.give(old * ROW_BYTES);
         self.ranges.grow(capacity);
         self.buffer = Self::make(device, capacity);
         Ok((self.ranges.allocate(rows).unwrap_or(0), true))
@@ -181,7 +197,8 @@ impl RigWords {
             let base = node.base != crate::math::Affine::IDENTITY;
             words.extend([node.parent.map_or(NONE, |p| p as u32), u32::from(base)]);
             let rest = &node.rest;
-            words.extend(rest.rotation.iter().chain(&rest.translation).chain(&rest.scale).map(|x| x.to_bits()));
+            let rotation = crate::math::unit_quat(rest.rotation).to_array().map(|x| x as f32);
+            words.extend(rotation.iter().chain(&rest.translation).chain(&rest.scale).map(|x| x.to_bits()));
             words.extend(node.base.rows.iter().flatten().map(|x| x.to_bits()));
         }
         let (starts, order) = levels(rig);

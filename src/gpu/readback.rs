@@ -1,4 +1,5 @@
-//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU.
+//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU. `read_back.rs` has the one
+//! that does not.
 
 use super::character::Vertices;
 use super::frame::{decode_normal, decode_tangent};
@@ -24,12 +25,17 @@ pub fn read_vertices(device: &wgpu::Device, queue: &wgpu::Queue, vertices: &Vert
     let (first, end) = (u64::from(vertices.range.start), u64::from(vertices.range.end));
     let positions = read_range(device, queue, vertices.positions, 12 * first..12 * end)?;
     let frames = read_range(device, queue, vertices.frames, 8 * first..8 * end)?;
-    let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(&frames);
-    Ok(SkinnedVertices {
-        positions: bytemuck::pod_collect_to_vec(&positions),
+    Ok(decode(&positions, &frames))
+}
+
+/// Vertices from the bytes of their streams.
+pub(super) fn decode(positions: &[u8], frames: &[u8]) -> SkinnedVertices {
+    let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(frames);
+    SkinnedVertices {
+        positions: bytemuck::pod_collect_to_vec(positions),
         normals: frames.iter().map(|&f| decode_normal(f)).collect(),
         tangents: frames.iter().map(|&f| decode_tangent(f)).collect(),
-    })
+    }
 }
 
 /// Bytes `range` of a buffer with `COPY_SRC` usage; offsets are multiples of 4.

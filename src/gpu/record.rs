@@ -1,6 +1,8 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
-use super::character::{CharacterData, DriveState, Slot, Todo, clip_time};
+use super::character::{CharacterData, DriveState, PartData, Slot, Todo, clip_time};
+use super::dual::{DUAL_ROWS, dual_of_pose};
+use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
 use super::schedule::{Dispatch, Work, schedule};
@@ -10,6 +12,9 @@ use super::space::SpaceData;
 
 /// A looping clip's start moves on by whole loops after this many seconds, so that f32 differences stay exact enough.
 const REBASE_SECONDS: f64 = 256.0;
+
+/// Flag of a character of which some parts are skinned for the first time; the shader does not see it.
+const PARTLY_FRESH: u32 = 4;
 
 /// What the passes of one frame read besides the assets, and scratch kept for its capacity.
 #[derive(Debug)]
@@ -87,6 +92,14 @@ impl Frame {
         }
     }
 
+    /// Bytes of what a frame reads besides the assets.
+    pub fn usage(&self) -> Usage {
+        let buffers = [&self.tables, &self.batches, &self.posed_buffer, &self.pose_batches];
+        let all = buffers.into_iter().chain(&self.unused).map(wgpu::Buffer::size).sum();
+        let rows = 16 * self.table_rows.len() + self.batch_bytes.len() + 4 * self.posed_uploaded.len();
+        Usage { allocated: all, used: rows as u64 }
+    }
+
     /// A shared buffer was replaced: the bind groups are made anew by the next `prepare`.
     pub fn forget_bindings(&mut self) {
         self.skin_groups.clear();
@@ -135,15 +148,22 @@ impl Skinner {
             if character.visible && (character.changed || playing) {
                 character.todo = Todo::Skin;
                 character.first_frame.get_or_insert(frame.number);
+                character.parts.iter_mut().for_each(|p| _ = p.first_frame.get_or_insert(frame.number));
                 let (palette, joints) = character.palette;
                 match character.drive {
                     DriveState::Local => {
                         let out = palette as usize..(palette + joints) as usize;
                         // Cannot fail: `drive` checked the pose's length.
                         let _ = rig.palettes(&character.pose, &mut self.worlds, &mut self.palettes.data[out]);
+                        let ranges = [character.palette, character.dual];
+                        dual_of_pose(rig, &character.pose, &mut self.turns, &mut self.palettes.data, ranges);
                         self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
                     }
-                    DriveState::Palette => self.palettes.changed(queue, palette, joints),
+                    DriveState::Palette => {
+                        self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
+                    }
                     DriveState::Clip { .. } | DriveState::Space { .. } => {
                         let dirty = std::mem::take(&mut character.state_dirty);
                         self.states.changed(queue, character.state.0 + dirty.start, dirty.len() as u32);
@@ -167,16 +187,20 @@ impl Skinner {
                 }
                 character.changed = false;
             }
-            if let (false, Some(boxes)) = (character.boxed, &self.boxes) {
-                character.boxed = true;
-                character.parts.iter().for_each(|part| boxes.empty(queue, part.bounds));
+            if let Some(boxes) = &self.boxes {
+                for part in character.parts.iter_mut().filter(|p| !p.boxed) {
+                    part.boxed = true;
+                    boxes.empty(queue, part.bounds);
+                }
             }
             if character.todo != Todo::Nothing {
                 let mut flags = 0;
                 if self.previous {
+                    let is_fresh = |part: &PartData| part.first_frame == Some(frame.number);
                     flags = match character.todo {
                         Todo::Settle => SETTLE,
-                        _ if character.first_frame == Some(frame.number) => FRESH,
+                        _ if character.parts.iter().all(is_fresh) => FRESH,
+                        _ if character.parts.iter().any(is_fresh) => PARTLY_FRESH,
                         _ => 0,
                     };
                 }
@@ -184,8 +208,8 @@ impl Skinner {
                 if character.todo == Todo::Skin
                     && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
                 {
-                    let general =
-                        matches!(character.drive, DriveState::Space { .. }) || Scratch::rows(rig.node_count()) > 0;
+                    let general = matches!(character.drive, DriveState::Space { .. })
+                        || Scratch::rows(rig.node_count(), character.is_dual()) > 0;
                     frame.posed[usize::from(general)].push(character.record.0);
                 }
             }
@@ -227,13 +251,21 @@ impl Skinner {
             let Some(character) = self.slots[index as usize].character.as_ref() else { continue };
             for part in character.parts.iter().filter(|p| p.output.count > 0) {
                 let mesh = &self.meshes[part.mesh as usize];
+                let flags = match (flags, part.first_frame == Some(frame.number)) {
+                    (PARTLY_FRESH, true) => FRESH,
+                    (PARTLY_FRESH, false) => 0,
+                    _ => flags,
+                };
                 frame.work.push(Work {
                     variant: mesh.variant,
                     asset_page: mesh.place.page,
                     output_page: part.output.page,
                     mesh: part.mesh,
                     output: part.output.start,
-                    palette: character.palette.0 + part.skin_start,
+                    palette: match mesh.variant.dual {
+                        false => character.palette.0 + part.skin_start,
+                        true => 3 * character.dual.0 + DUAL_ROWS * part.skin_start,
+                    },
                     morph_weights: part.morphs.0,
                     box_and_flags: (part.bounds << 2) | flags,
                 });
@@ -335,11 +367,14 @@ impl Skinner {
     /// Records the frame into the host's encoder: at most two pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        let frame = &mut self.frame;
-        if self.previous && frame.recorded {
-            return;
+        if !(self.previous && self.frame.recorded) {
+            self.record_frame(encoder);
         }
-        frame.recorded = true;
+        self.record_read_backs(encoder);
+    }
+
+    fn record_frame(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.frame.recorded = true;
         if let Some(boxes) = &mut self.boxes {
             boxes.record_growth(encoder);
         }
@@ -387,6 +422,12 @@ impl Skinner {
         }
     }
 
+    /// Pose dispatches the next [`Skinner::record`] makes: one for all that play clips on rigs of at most 320 nodes, one for
+    /// all others that are posed on the GPU.
+    pub fn pose_dispatch_count(&self) -> usize {
+        self.frame.posed.iter().filter(|posed| !posed.is_empty()).count()
+    }
+
     /// Skin dispatches the next [`Skinner::record`] makes: at most one per kernel variant and page.
     pub fn dispatch_count(&self) -> usize {
         self.frame.dispatches.len()
@@ -421,6 +462,7 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
         scratch: character.scratch.0,
         clip: NONE,
         space: NONE,
+        dual: if character.is_dual() { 3 * character.dual.0 } else { NONE },
         ..CharacterRecord::default()
     };
     if let DriveState::Clip { clip, start, looping } = character.drive {
@@ -432,7 +474,7 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
     if let DriveState::Space { space, .. } = character.drive {
         record.space = spaces[space as usize].words.0;
         record.state = character.state.0;
-        record.weights = character.scratch.0 + Scratch::rows(rig.node_count());
+        record.weights = character.scratch.0 + Scratch::rows(rig.node_count(), character.is_dual());
     }
     record
 }

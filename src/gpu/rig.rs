@@ -5,6 +5,7 @@ use crate::Result;
 use crate::character::{Clip, Rig, Skin};
 use crate::math::Affine;
 use crate::math::Affine64;
+use crate::pose::turns::Turns;
 use crate::pose::{Pose, palette64, worlds64};
 
 /// What [`super::Skinner::add_rig`] takes.
@@ -30,10 +31,18 @@ pub(crate) struct RigData {
     pub rest: Pose,
     /// Where its words start.
     pub words: u32,
+    /// How many they are.
+    pub word_count: u32,
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
     /// Offset of each clip's table in its words.
     pub clip_words: Vec<u32>,
     /// First joint of each skin in a character's palettes; one more than there are skins, the last is the total.
     pub skin_starts: Vec<u32>,
+    /// For dual quaternion skinning, once a character needs it.
+    pub turns: Option<Turns>,
+    /// Start and number of their words, beside the rig's own.
+    pub turn_words: (u32, u32),
 }
 
 impl RigData {
@@ -51,18 +60,31 @@ impl RigData {
         let data = Self {
             rest: Pose::rest(descriptor.rig),
             words: 0,
+            word_count: 0,
+            generation: 0,
             clip_words: words.clips,
             rig: descriptor.rig.clone(),
             skins: descriptor.skins.to_vec(),
             clips: descriptor.clips.to_vec(),
             axes: descriptor.rig.bone_axes(),
             skin_starts,
+            turns: None,
+            turn_words: (0, 0),
         };
         Ok((data, words.words))
     }
 
     pub fn rig(&self) -> &Rig {
         &self.rig
+    }
+
+    pub fn skins(&self) -> &[Skin] {
+        &self.skins
+    }
+
+    /// Nodes of the joints of all skins, one skin after the other.
+    pub fn joints(&self) -> impl Iterator<Item = usize> {
+        self.skins.iter().flat_map(|s| s.joints.iter().copied())
     }
 
     pub fn node_count(&self) -> usize {

@@ -11,7 +11,7 @@ pub(crate) struct Work {
     pub mesh: u32,
     /// First output quad in its page.
     pub output: u32,
-    /// First joint of its skin in the palettes.
+    /// First joint of its skin in the palettes; first row for a dual palette.
     pub palette: u32,
     /// First morph weight.
     pub morph_weights: u32,

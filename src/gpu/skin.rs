@@ -62,6 +62,7 @@ pub(crate) struct Variant {
     pub morphs: bool,
     pub previous: bool,
     pub bounds: bool,
+    pub dual: bool,
 }
 
 impl Variant {
@@ -78,6 +79,7 @@ impl Variant {
             morphs,
             previous: false,
             bounds: false,
+            dual: false,
         }
     }
 }
@@ -176,6 +178,7 @@ impl SkinPipelines {
             ("MORPHS", f64::from(u8::from(variant.morphs))),
             ("PREVIOUS", f64::from(u8::from(variant.previous))),
             ("BOUNDS", f64::from(u8::from(variant.bounds))),
+            ("DUAL", f64::from(u8::from(variant.dual))),
             ("CHUNK", f64::from(CHUNK)),
         ];
         let pipeline = self.pipeline(device, "skin", &constants);

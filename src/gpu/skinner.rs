@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
-use super::character::{
-    CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
-};
+use super::character::{CharacterData, CharacterId, Drive, DriveState, MeshId, RigId, Slot, Vertices};
+use super::dual::{dual_of_palette, dual_of_pose};
+use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
 use super::pose::{CharacterRecord, Scratch};
+use super::read_back::ReadBacks;
 use super::record::Frame;
 use super::rig::{RigData, RigDescriptor};
 use super::schedule::MeshPlace;
@@ -19,6 +20,7 @@ use super::space::SpaceData;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
+use glam::DQuat;
 
 /// What a [`Skinner`] is made with.
 #[derive(Clone, Debug, Default)]
@@ -30,16 +32,21 @@ pub struct SkinnerDescriptor {
     pub previous_positions: bool,
     /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
     pub bounds: bool,
+    /// Bytes of GPU memory that the skinner's buffers may take, as [`Skinner::memory`] counts them; what would pass it is
+    /// refused with [`Error::OverBudget`]. An empty skinner takes less than 100 kB. Default: no limit but the device's.
+    pub memory_budget: Option<u64>,
 }
 
 #[derive(Debug)]
 pub(super) struct MeshData {
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
     pub place: Place,
     pub variant: Variant,
     vertex_count: u32,
     pub gpu: MeshPlace,
-    joint_count: u32,
-    morph_count: u32,
+    pub joint_count: u32,
+    pub morph_count: u32,
     pub pipeline: wgpu::ComputePipeline,
 }
 
@@ -55,7 +62,9 @@ pub struct Skinner {
     pub(super) rigs: Vec<RigData>,
     pub(super) meshes: Vec<MeshData>,
     pub(super) slots: Vec<Slot>,
-    free_slots: Vec<u32>,
+    pub(super) free_slots: Vec<u32>,
+    pub(super) free_meshes: Vec<u32>,
+    pub(super) free_rigs: Vec<u32>,
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
     pub(super) previous: bool,
@@ -70,6 +79,8 @@ pub struct Skinner {
     pub(super) morph_weights: Mirror<f32>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
+    pub(super) read_backs: ReadBacks,
+    pub(super) turns: Vec<DQuat>,
 }
 
 static NEXT_UID: AtomicU32 = AtomicU32::new(0);
@@ -89,6 +100,7 @@ impl Skinner {
             });
         }
         let pipelines = descriptor.pipelines.clone().unwrap_or_else(|| Arc::new(Pipelines::new(device)));
+        let budget = &Budget::new(descriptor.memory_budget);
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let assets = PageKind {
             what: "rows of 16 bytes of mesh data in one page",
@@ -112,20 +124,24 @@ impl Skinner {
             meshes: Vec::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
-            assets: Pages::new(device, assets),
-            outputs: Pages::new(device, outputs),
+            free_meshes: Vec::new(),
+            free_rigs: Vec::new(),
+            assets: Pages::new(device, budget, assets),
+            outputs: Pages::new(device, budget, outputs),
             previous: descriptor.previous_positions,
-            boxes: descriptor.bounds.then(|| Boxes::new(device)),
-            rig_words: Mirror::new(device, "words of rigs and clips", 1 << 12),
+            boxes: descriptor.bounds.then(|| Boxes::new(device, budget)),
+            rig_words: Mirror::new(device, budget, "words of rigs and clips", 1 << 12),
             spaces: Vec::new(),
-            states: Mirror::new(device, "words of pose space states", 1 << 10),
+            states: Mirror::new(device, budget, "words of pose space states", 1 << 10),
             state_words: Vec::new(),
-            records: Mirror::new(device, "characters", 1 << 4),
-            scratch: Scratch::new(device),
-            palettes: Mirror::new(device, "joints in all palettes", 1 << 10),
-            morph_weights: Mirror::new(device, "morph weights", 1 << 8),
+            records: Mirror::new(device, budget, "characters", 1 << 4),
+            scratch: Scratch::new(device, budget),
+            palettes: Mirror::new(device, budget, "joints in all palettes", 1 << 10),
+            morph_weights: Mirror::new(device, budget, "morph weights", 1 << 8),
             frame: Frame::new(device),
             worlds: Vec::new(),
+            read_backs: ReadBacks::default(),
+            turns: Vec::new(),
             device: device.clone(),
         })
     }
@@ -148,8 +164,16 @@ impl Skinner {
         rig.words = start;
         self.rig_words.data[start as usize..][..words.len()].copy_from_slice(&words);
         self.rig_words.mark(start, words.len() as u32);
-        self.rigs.push(rig);
-        Ok(RigId { skinner: self.uid, index: self.rigs.len() as u32 - 1 })
+        rig.word_count = words.len() as u32;
+        let index = self.free_rigs.pop().unwrap_or(self.rigs.len() as u32);
+        if let Some(removed) = self.rigs.get_mut(index as usize) {
+            rig.generation = removed.generation;
+            *removed = rig;
+        } else {
+            self.rigs.push(rig);
+        }
+        let generation = self.rigs[index as usize].generation;
+        Ok(RigId { skinner: self.uid, index, generation })
     }
 
     /// Packs and uploads a mesh with the default [`MeshOptions`].
@@ -173,7 +197,10 @@ impl Skinner {
         rows.relocate(place.start);
         let buffer = &self.assets.pages[place.page as usize].buffers[0];
         queue.write_buffer(buffer, 16 * u64::from(place.start), bytemuck::cast_slice(&rows.rows));
-        self.meshes.push(MeshData {
+        let index = self.free_meshes.pop().unwrap_or(self.meshes.len() as u32);
+        let generation = self.meshes.get(index as usize).map_or(0, |m| m.generation);
+        let data = MeshData {
+            generation,
             place,
             variant: rows.variant,
             vertex_count: rows.vertex_count,
@@ -185,136 +212,12 @@ impl Skinner {
             joint_count: rows.joint_count,
             morph_count: rows.morph_count,
             pipeline: self.pipelines.skin.variant(&self.device, rows.variant),
-        });
-        Ok(MeshId { skinner: self.uid, index: self.meshes.len() as u32 - 1 })
-    }
-
-    /// A new character in the rest pose, visible; reserves its palettes and its output vertices.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`] for identifiers of another skinner, [`Error::OutOfRange`] for a skin the rig does not have or a
-    /// mesh that names more joints than its skin has, [`Error::DeviceLimit`] past the device's limits. After an error
-    /// everything that was there still works.
-    pub fn spawn(&mut self, rig: RigId, parts: &[PartId]) -> Result<CharacterId> {
-        self.check(rig.skinner, "rig")?;
-        let data = &self.rigs[rig.index as usize];
-        let palette_len = data.palette_len();
-        for part in parts {
-            self.check(part.mesh.skinner, "mesh")?;
-            if part.skin >= data.skin_count() {
-                return Err(Error::OutOfRange { what: "skin", index: part.skin, count: data.skin_count() });
-            }
-            let (joints, needed) = (data.joint_count(part.skin), self.meshes[part.mesh.index as usize].joint_count);
-            if needed > joints {
-                return Err(Error::OutOfRange { what: "joint", index: needed as usize - 1, count: joints as usize });
-            }
-        }
-        let pose = data.rest.clone();
-        let scratch_rows = Scratch::rows(data.node_count());
-        let skin_starts: Vec<u32> = parts.iter().map(|p| data.skin_starts[p.skin]).collect();
-
-        let (palette, palettes_moved) = self.palettes.allocate(&self.device, palette_len)?;
-        let mut character = CharacterData {
-            rig: rig.index,
-            parts: Vec::with_capacity(parts.len()),
-            palette: (palette, palette_len),
-            record: (0, 0),
-            scratch: (0, 0),
-            state: (0, 0),
-            state_dirty: 0..0,
-            drive: DriveState::Local,
-            pose,
-            visible: true,
-            changed: true,
-            todo: Todo::Nothing,
-            first_frame: None,
-            boxed: false,
-            clip_time: f64::NAN,
         };
-        let reserved = self.reserve(&mut character, parts, &skin_starts, scratch_rows);
-        if palettes_moved || !matches!(reserved, Ok(false)) {
-            self.frame.forget_bindings();
+        match self.meshes.get_mut(index as usize) {
+            Some(removed) => *removed = data,
+            None => self.meshes.push(data),
         }
-        if let Err(error) = reserved {
-            self.give_back(character);
-            return Err(error);
-        }
-        let index = self.free_slots.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
-        });
-        let slot = &mut self.slots[index as usize];
-        slot.character = Some(character);
-        self.frame.membership_changed = true;
-        Ok(CharacterId { skinner: self.uid, index, generation: slot.generation })
-    }
-
-    /// What a character needs besides its palettes. True when a shared buffer was replaced; after an error the character
-    /// holds what it already got.
-    fn reserve(
-        &mut self,
-        character: &mut CharacterData,
-        parts: &[PartId],
-        skin_starts: &[u32],
-        scratch_rows: u32,
-    ) -> Result<bool> {
-        let (record, mut moved) = self.records.allocate(&self.device, 1)?;
-        character.record = (record, 1);
-        let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
-        character.scratch = (scratch, scratch_rows);
-        moved |= scratch_moved;
-        for (part, &skin_start) in parts.iter().zip(skin_starts) {
-            let mesh = &self.meshes[part.mesh.index as usize];
-            let (quad_count, morph_count) = (mesh.gpu.quad_count, mesh.morph_count);
-            let (weights, weights_moved) = self.morph_weights.allocate(&self.device, morph_count)?;
-            moved |= weights_moved;
-            self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
-            let output = self.outputs.allocate(&self.device, quad_count).inspect_err(|_| {
-                self.morph_weights.release(weights, morph_count);
-            })?;
-            let morphs = (weights, morph_count);
-            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0 };
-            if let Some(boxes) = &mut self.boxes {
-                let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
-                    self.morph_weights.release(weights, morph_count);
-                    self.outputs.release(output);
-                })?;
-                data.bounds = index;
-                moved |= boxes_moved;
-            }
-            character.parts.push(data);
-        }
-        Ok(moved)
-    }
-
-    fn give_back(&mut self, character: CharacterData) {
-        self.palettes.release(character.palette.0, character.palette.1);
-        self.records.release(character.record.0, character.record.1);
-        self.scratch.release(character.scratch.0, character.scratch.1);
-        self.states.release(character.state.0, character.state.1);
-        for part in character.parts {
-            self.outputs.release(part.output);
-            if let Some(boxes) = &mut self.boxes {
-                boxes.release(part.bounds);
-            }
-            self.morph_weights.release(part.morphs.0, part.morphs.1);
-        }
-    }
-
-    /// Removes a character; its ranges are reused.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`].
-    pub fn despawn(&mut self, character: CharacterId) -> Result<()> {
-        self.character(character)?;
-        let slot = &mut self.slots[character.index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        if let Some(data) = slot.character.take() {
-            self.give_back(data);
-        }
-        self.free_slots.push(character.index);
-        self.frame.membership_changed = true;
-        Ok(())
+        Ok(MeshId { skinner: self.uid, index, generation })
     }
 
     /// Says where a character's pose comes from, from the next `prepare` on.
@@ -363,9 +266,11 @@ impl Skinner {
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
+                    dual_of_pose(rig, &data.pose, &mut self.turns, &mut self.palettes.data, [data.palette, data.dual]);
                 }
                 let first = start + rig.skin_starts[skin] as usize;
                 self.palettes.data[first..first + found].copy_from_slice(palette);
+                dual_of_palette(rig, skin, &mut self.palettes.data, [data.palette, data.dual]);
                 data.drive = DriveState::Palette;
             }
             Drive::Clip { clip, start, looping } => {

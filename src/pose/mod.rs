@@ -21,6 +21,7 @@ mod names;
 mod save;
 mod space;
 mod surfaces;
+pub(crate) mod turns;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};

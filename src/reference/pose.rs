@@ -451,6 +451,19 @@ fn local(j: &Joint) -> Map {
     [0, 1, 2].map(|i| [r[i][0] * s[0], r[i][1] * s[1], r[i][2] * s[2], t[i]])
 }
 
+/// Rotation of every node relative to its parent, for what [`blend`] gives: through the siblings it moves with.
+pub fn local_rotations(space: &PoseSpace, joints: &[Joint]) -> Vec<Q> {
+    let all = (0..joints.len()).map(|i| {
+        let (mut q, mut leader) = (unit(joints[i].rotation), space.chain.leader[i]);
+        while let Some(l) = leader {
+            q = mul(unit(joints[l].rotation), q);
+            leader = space.chain.leader[l];
+        }
+        q
+    });
+    all.collect()
+}
+
 /// Palette of a skin for the state of a character: hierarchy, bone length along the parent's axis, shape.
 pub fn palette(rig: &Rig, skin: &Skin, space: &PoseSpace, state: &SpaceState, time: f64) -> Vec<Map> {
     let joints = blend(rig, space, state, time);

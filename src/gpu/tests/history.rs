@@ -8,7 +8,7 @@ use super::{Random, device};
 use crate::gpu::pose::PosePipeline;
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SOURCE, SkinPipelines};
-use crate::gpu::{Bounds, CharacterId, Drive, MeshOptions, RigDescriptor, Skinner, SkinnerDescriptor};
+use crate::gpu::{Bounds, CharacterId, Drive, MeshOptions, Method, RigDescriptor, Skinner, SkinnerDescriptor};
 
 type Positions = Vec<[f32; 3]>;
 
@@ -25,17 +25,20 @@ struct Actor {
 fn live(device: &wgpu::Device, queue: &wgpu::Queue, source: &str, frames: u32) -> Result<[u32; 6], String> {
     let skin = SkinPipelines::with_source(device, source);
     let pipelines = Some(Arc::new(Pipelines { skin, pose: PosePipeline::new(device) }));
-    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true };
+    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true, ..Default::default() };
     let mut skinner = Skinner::new(device, &descriptor).unwrap();
     skinner.frame.largest_grid = 7;
     let scene = mixed_scene();
     let ids: Vec<_> = scene
         .meshes
         .iter()
-        .map(|m| {
+        .enumerate()
+        .map(|(i, m)| {
             let (nodes, skins) = rig(m.kind.joints);
             let rig = skinner.add_rig(&RigDescriptor { rig: &nodes, skins: &skins, clips: &[] }).unwrap();
-            let options = MeshOptions { max_influences: m.kind.width, precision: m.kind.precision };
+            let (max_influences, precision) = (m.kind.width, m.kind.precision);
+            let method = if i % 2 == 0 { Method::Linear } else { Method::DualQuaternion };
+            let options = MeshOptions { max_influences, precision, method };
             (rig, skinner.add_mesh_with(queue, &m.mesh, options).unwrap())
         })
         .collect();

@@ -16,15 +16,15 @@ use crate::pose::{Pose, skin_palette};
 
 const CHARACTERS: usize = 37;
 
-struct Case {
-    rig: Rig,
-    skins: Vec<Skin>,
-    clips: Vec<Clip>,
-    depth: usize,
+pub(super) struct Case {
+    pub rig: Rig,
+    pub skins: Vec<Skin>,
+    pub clips: Vec<Clip>,
+    pub depth: usize,
 }
 
 /// A random rig: a chain, or a tree whose nodes have any earlier node as their parent.
-fn case(nodes: usize, chain: bool, random: &mut Random) -> Case {
+pub(super) fn case(nodes: usize, chain: bool, random: &mut Random) -> Case {
     let mut rig = Rig::default();
     let mut depth = vec![1usize; nodes];
     for i in 0..nodes {

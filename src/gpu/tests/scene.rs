@@ -9,8 +9,8 @@ use crate::character::{Mesh, MorphDelta, MorphTarget, Rig, RigNode, Skin};
 use crate::gpu::pose::PosePipeline;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{
-    CharacterId, Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, decode_normal,
-    decode_tangent, encode_frame, read_vertices,
+    CharacterId, Drive, MeshOptions, Method, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor,
+    decode_normal, decode_tangent, encode_frame, read_vertices,
 };
 use crate::influence::{self, Influence, InfluenceLayout, Influences, Precision};
 use crate::math::Affine;
@@ -101,6 +101,7 @@ pub(crate) struct Scene {
     pub instances: Vec<TestInstance>,
     /// Index of an instance that stays hidden: nothing may touch its vertices.
     pub spare: usize,
+    pub method: Method,
 }
 
 impl Scene {
@@ -113,7 +114,7 @@ impl Scene {
             let weights = (0..meshes[m].kind.targets).map(|_| 1.5 * random.signed()).collect();
             TestInstance { mesh: m, palette: palette(meshes[m].kind.joints, i % 4 == 3, &mut random), weights }
         });
-        Self { instances: instances.collect(), spare: count / 2, meshes }
+        Self { instances: instances.collect(), spare: count / 2, method: Method::Linear, meshes }
     }
 
     /// Skins the scene on the GPU; `largest_grid` stands for the device's limit of workgroups per dimension.
@@ -122,8 +123,16 @@ impl Scene {
             let skin = SkinPipelines::with_source(device, source);
             Arc::new(Pipelines { skin, pose: PosePipeline::new(device) })
         });
-        let mut skinner =
-            Skinner::new(device, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() }).unwrap();
+        self.skin_as(device, queue, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() })
+    }
+
+    pub fn skin_as(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        descriptor: &SkinnerDescriptor,
+    ) -> Vec<SkinnedVertices> {
+        let mut skinner = Skinner::new(device, descriptor).unwrap();
         let characters = self.spawn(&mut skinner, queue);
         frame(device, queue, &mut skinner, 0.0);
         let read = |&c| read_vertices(device, queue, &skinner.vertices(c, 0).unwrap()).unwrap();
@@ -139,7 +148,8 @@ impl Scene {
             .map(|m| {
                 let (rig, skins) = rig(m.kind.joints);
                 let rig = skinner.add_rig(&RigDescriptor { rig: &rig, skins: &skins, clips: &[] }).unwrap();
-                let options = MeshOptions { max_influences: m.kind.width, precision: m.kind.precision };
+                let options =
+                    MeshOptions { max_influences: m.kind.width, precision: m.kind.precision, method: self.method };
                 (rig, skinner.add_mesh_with(queue, &m.mesh, options).unwrap())
             })
             .collect();
@@ -166,7 +176,7 @@ impl Scene {
                     None => continue,
                 }
             }
-            let expected = reference_instance(&self.meshes[instance.mesh], instance);
+            let expected = reference_instance(&self.meshes[instance.mesh], instance, self.method);
             worst =
                 worst.max(compare_instance(&expected, &got[i], instance).map_err(|e| format!("instance {i}: {e}"))?);
         }
@@ -191,9 +201,13 @@ pub(crate) fn stored_influences(mesh: &TestMesh) -> Influences {
     influence::unpack(&influence::pack_ordered(&pruned, layout).unwrap())
 }
 
-pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Vec<reference::Vertex> {
+pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance, method: Method) -> Vec<reference::Vertex> {
     let influences = stored_influences(mesh);
     let palette: Vec<[[f64; 4]; 3]> = instance.palette.iter().map(|m| m.rows.map(|r| r.map(f64::from))).collect();
+    let turns: Vec<_> = match method {
+        Method::Linear => Vec::new(),
+        Method::DualQuaternion => palette.iter().map(reference::turn).collect(),
+    };
     let mut deltas = vec![Vec::new(); mesh.mesh.positions.len()];
     for (target, &weight) in mesh.mesh.morphs.iter().zip(&instance.weights) {
         for d in &target.deltas {
@@ -212,11 +226,27 @@ pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Ve
             tangent: decode_tangent(frame).map(f64::from),
         };
         let list: Vec<_> = influences.of(v).iter().map(|e| (e.joint as usize, f64::from(e.weight))).collect();
-        let (skinned, regular) = reference::skin(&reference::morph(&rest, &deltas[v]), &list, &palette);
+        let morphed = reference::morph(&rest, &deltas[v]);
+        let (skinned, regular) = match method {
+            Method::Linear => reference::skin(&morphed, &list, &palette),
+            Method::DualQuaternion => reference::skin_dual(&morphed, &list, &palette, &turns),
+        };
         assert!(regular);
         skinned
     };
     (0..mesh.mesh.positions.len()).map(vertex).collect()
+}
+
+/// One skinned part against the reference.
+pub(crate) fn compare_one(
+    mesh: &TestMesh,
+    palette: &[Affine],
+    weights: &[f32],
+    method: Method,
+    got: &SkinnedVertices,
+) -> Result<f64, String> {
+    let instance = TestInstance { mesh: 0, palette: palette.to_vec(), weights: weights.to_vec() };
+    compare_instance(&reference_instance(mesh, &instance, method), got, &instance)
 }
 
 /// Positions within 2e-6 of max(extent, largest palette translation): f32 has 6e-8 relative rounding, a blended matrix and

@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, size: Vec2, view: &ShapeView<'_>, menu: &mut dyn FnMut(
 
     ground(ui, view, &map);
     if view.outside == Outside::Extrapolate {
-        rings(ui, view, &map);
+        rings(&ui.painter_at(rect), ui.visuals(), view, &map);
     }
     spokes(ui, view, &map, main);
 
@@ -109,17 +109,18 @@ pub fn show(ui: &mut Ui, size: Vec2, view: &ShapeView<'_>, menu: &mut dyn FnMut(
         hull_point(ui, view, &map, point.at);
         dot(ui, &response, at, point, i == 0);
         if i > 0 {
-            let below = at + Vec2::new(0.0, 13.0);
-            ui.painter().text(
-                below,
-                Align2::CENTER_CENTER,
-                &point.name,
-                FontId::proportional(10.0),
-                ui.visuals().text_color(),
-            );
+            name(ui, at + Vec2::new(0.0, 15.0), &point.name);
         }
     }
     done
+}
+
+/// A name on a dark ground, readable over everything.
+fn name(ui: &Ui, at: Pos2, text: &str) {
+    let galley = ui.painter().layout_no_wrap(text.into(), FontId::proportional(10.5), Color32::WHITE);
+    let rect = Rect::from_center_size(at, galley.size());
+    ui.painter().rect_filled(rect.expand2(Vec2::new(4.0, 1.0)), 4, Color32::from_black_alpha(170));
+    ui.painter().galley(rect.min, galley, Color32::WHITE);
 }
 
 fn mean(view: &ShapeView<'_>) -> [f32; 3] {
@@ -193,7 +194,7 @@ fn hull_point(ui: &Ui, view: &ShapeView<'_>, map: &Map, point: [f32; 3]) {
 }
 
 /// Lines of equal distance from the polygon, in diameters; the last is where extrapolation ends.
-fn rings(ui: &Ui, view: &ShapeView<'_>, map: &Map) {
+fn rings(painter: &egui::Painter, visuals: &egui::Visuals, view: &ShapeView<'_>, map: &Map) {
     let Some(ring) = view.shape.faces().next() else { return };
     let corner = |k: usize| {
         let c = view.shape.corners()[ring[k % ring.len()]];
@@ -216,11 +217,11 @@ fn rings(ui: &Ui, view: &ShapeView<'_>, map: &Map) {
             }
         }
         let last = by == limit;
-        let color = if last { Color32::from_rgb(240, 110, 90) } else { ui.visuals().weak_text_color() };
+        let color = if last { Color32::from_rgb(240, 110, 90) } else { visuals.weak_text_color() };
         let Some(top) = path.iter().copied().min_by(|a, b| a.y.total_cmp(&b.y)) else { continue };
-        ui.painter().add(Shape::closed_line(path, Stroke::new(if last { 2.0 } else { 0.8 }, faded(color, 0.8))));
+        painter.add(Shape::closed_line(path, Stroke::new(if last { 2.0 } else { 0.8 }, faded(color, 0.8))));
         let text = if last { "limit".into() } else { format!("+{by}") };
-        ui.painter().text(top, Align2::CENTER_BOTTOM, text, FontId::proportional(9.5), color);
+        painter.text(top, Align2::CENTER_BOTTOM, text, FontId::proportional(9.5), color);
     }
 }
 

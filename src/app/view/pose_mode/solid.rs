@@ -66,7 +66,7 @@ pub fn show(
     let center = corners.iter().sum::<Vec3>() / corners.len().max(1) as f32;
     let radius = corners.iter().map(|c| c.distance(center)).fold(1e-9, f32::max);
     let side = picture_size(view.corners.len()) * 0.86;
-    let free = 0.5 * rect.size().min_elem() - side - 8.0;
+    let free = 0.5 * rect.size().min_elem() - side - 22.0;
     let map = Map { middle: rect.center(), center, turn: *turn, scale: free.max(30.0) / radius, radius };
     let main = view.points.first().map_or([0.0; 3], |p| p.at);
     let mut done = Vec::new();

@@ -75,7 +75,7 @@ impl Bench {
     }
 
     fn harness(self) -> Harness<'static, Self> {
-        Harness::builder().with_size([680.0, 720.0]).build_ui_state(|ui, bench: &mut Self| bench.ui(ui), self)
+        Harness::builder().with_size([640.0, 570.0]).build_ui_state(|ui, bench: &mut Self| bench.ui(ui), self)
     }
 
     fn weights(&self) -> Vec<f32> {
