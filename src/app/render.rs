@@ -96,13 +96,16 @@ fn size_of(points: &[[f32; 3]]) -> f32 {
     (0..3).map(|axis| side(axis).powi(2)).sum::<f32>().sqrt()
 }
 
+/// One picture or none per sample, and for each material the weights of the samples.
+pub type Textures = (Vec<Option<dermis::character::Image>>, Vec<Vec<f32>>);
+
 /// One picture of a character, framed from where `orbit` stands.
 pub struct Shot {
     pub clip: Option<usize>,
     /// Instead of a clip.
     pub pose: Option<dermis::pose::Pose>,
     /// Base-colour pictures of a pose space's samples, and the samples' weights for each material.
-    pub textures: Option<(Vec<Option<dermis::character::Image>>, Vec<Vec<f32>>)>,
+    pub textures: Option<Textures>,
     /// What the picture must show; all of the character where this is empty or most of it anyway.
     pub focus: Vec<[f32; 3]>,
     pub time: f32,
