@@ -34,6 +34,7 @@ mod panel;
 mod pick;
 pub mod picture;
 mod play;
+mod pose_mode;
 mod projection;
 pub mod scene;
 mod session;
@@ -56,6 +57,7 @@ use super::{Outcome, model, output};
 fn modes() -> Vec<Box<dyn mode::Mode>> {
     vec![
         Box::new(play::Play::default()),
+        Box::new(pose_mode::PoseMode::default()),
         Box::new(weights::WeightsMode::default()),
         Box::new(skeleton::SkeletonMode::default()),
     ]
