@@ -110,7 +110,7 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     eprintln!("no display ({why}): rendering to {} instead", output.display());
     let character = match &args.model {
         Some(path) => model::load(path)?,
-        None => model::hand()?.character,
+        None => model::start()?,
     };
     // A moment after the start, when the first clip is under way.
     let clip = (!character.clips.is_empty()).then_some(0);

@@ -3,6 +3,7 @@
 mod anatomy;
 mod atlas;
 mod charts;
+mod clips;
 mod field;
 mod nails;
 mod paint;
@@ -30,7 +31,7 @@ use crate::{Affine, Character, Error, Result};
 /// How the hands are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HandOptions {
-    /// Length of the surface's edges, metres, 0.0015…0.006. Default 0.0022: about 11,000 vertices a hand.
+    /// Length of the surface's edges, metres, 0.0015…0.006. Default 0.0025: about 12,000 vertices a hand.
     pub edge: f32,
     /// Influences kept per vertex, 1…8. Default 4.
     pub max_influences: usize,
@@ -40,7 +41,7 @@ pub struct HandOptions {
 
 impl Default for HandOptions {
     fn default() -> Self {
-        Self { edge: 0.0022, max_influences: 4, texture: 1024 }
+        Self { edge: 0.0025, max_influences: 4, texture: 1024 }
     }
 }
 
@@ -109,7 +110,8 @@ pub fn hands(options: &HandOptions) -> Result<BuiltHands> {
     let context =
         PruneContext { positions: &mesh.positions, indices: &mesh.indices, priority: &[], symmetry: symmetry.as_ref() };
     let pruned = prune(&full, &PruneOptions { max: options.max_influences, ..PruneOptions::default() }, &context)?;
-    let moving = Moving { rig: &rig, skin: &skin, positions: &mesh.positions, clips: &[] };
+    let clips = clips::clips(&rig)?;
+    let moving = Moving { rig: &rig, skin: &skin, positions: &mesh.positions, clips: &clips };
     let displacement = Displacement { mesh: mesh.name.clone(), ..displacement(&moving, &full, &pruned.influences)? };
     let report = Report { cleaned, prune: pruned.report, displacement: Some(displacement) };
     mesh.influences = pruned.influences;
@@ -119,6 +121,7 @@ pub fn hands(options: &HandOptions) -> Result<BuiltHands> {
         skins: vec![skin],
         meshes: vec![mesh],
         parts: vec![Part { name: "hands".into(), ..Part::default() }],
+        clips,
         materials: vec![material("skin", 1.0), material("nails", 1.0)],
         images: vec![pictures.color, pictures.normal, pictures.roughness],
         warnings: bound.warnings,
