@@ -80,7 +80,7 @@ pub(super) fn nail(anatomy: &Anatomy, field: &Field, finger: usize) -> Nail {
             let mut p = point(s, t);
             if row > ALONG {
                 let deep = (row - ALONG) as f32;
-                p -= joint.dorsal * (0.45 * deep) + joint.along * (0.9 * (deep - 1.0));
+                p -= joint.dorsal * (0.35 * deep) + joint.along * (0.15 + 1.2 * (deep - 1.0));
             }
             out.positions.push(p);
             out.uvs.push(Vec2::new(column as f32 / ACROSS as f32, row as f32 / rows as f32));

@@ -401,8 +401,8 @@ fn nail_at(at: Vec2) -> Texel {
     let white = Vec3::new(0.925, 0.870, 0.800);
     let mut color = pink.lerp(Vec3::new(0.88, 0.60, 0.55), 0.35 * step(0.4, 0.8, t));
     // The lunula at the root, the free edge beyond the flesh.
-    let lunula = 0.27 - 0.20 * s * s;
-    color = color.lerp(pale, 0.6 * step(lunula + 0.06, lunula - 0.04, t));
+    let lunula = 0.25 - 0.42 * s * s;
+    color = color.lerp(pale, 0.5 * step(lunula + 0.06, lunula - 0.04, t));
     let free = 0.93 - 0.07 * s * s;
     color = color.lerp(white, step(free - 0.02, free + 0.02, t));
     color *= 1.0 + 0.012 * noise(Vec3::new(14.0 * s, 0.6 * t, 0.5));
