@@ -90,6 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             character,
             model: &kinds[kind].2,
             textures: None,
+            overlay: None,
             transform: place(i),
         })
         .collect();

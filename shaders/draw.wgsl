@@ -313,3 +313,70 @@ fn shadow_fragment(in: Ground) -> @location(0) vec4<f32> {
     let shade = 1.0 - scene.options.y * color.a;
     return shown(mix(backdrop(in.position), color.rgb, color.a) * shade, 1.0, true);
 }
+
+// --- overlays: a number per vertex instead of a material ---
+
+struct Table {
+    // sRGB codes, red in the lowest byte.
+    colors: array<vec4<u32>, 64>,
+    count: u32,
+    categories: u32,
+    none: u32,
+    pad: u32,
+}
+
+@group(1) @binding(0) var<storage, read> overlay_values: array<f32>;
+@group(1) @binding(1) var<uniform> overlay_table: Table;
+
+struct Numbered {
+    @builtin(position) clip: vec4<f32>,
+    @location(0) position: vec3<f32>,
+    @location(1) normal: vec3<f32>,
+    @location(2) value: f32,
+    @location(3) color: vec3<f32>,
+}
+
+fn table_entry(i: u32) -> vec3<f32> {
+    return unpack4x8unorm(overlay_table.colors[i / 4u][i % 4u]).rgb;
+}
+
+// sRGB codes, 0…1. Numbers below 0 stand for none.
+fn table_color(value: f32) -> vec3<f32> {
+    if (value < -1e-3) {
+        return unpack4x8unorm(overlay_table.none).rgb;
+    }
+    let last = overlay_table.count - 1u;
+    let at = clamp(value, 0.0, 1.0) * f32(last);
+    let low = min(u32(at), last);
+    return mix(table_entry(low), table_entry(min(low + 1u, last)), at - f32(low));
+}
+
+@vertex
+fn overlay_vertex(vertex: Vertex) -> Numbered {
+    let r0 = vertex.row0.xyz;
+    let r1 = vertex.row1.xyz;
+    let r2 = vertex.row2.xyz;
+    let n = frame_normal(vertex.frame);
+    var out: Numbered;
+    out.position = placed(vertex);
+    out.clip = scene.clip_from_world * vec4<f32>(out.position, 1.0);
+    out.normal = unit(vec3<f32>(dot(cross(r1, r2), n), dot(cross(r2, r0), n), dot(cross(r0, r1), n)));
+    out.value = overlay_values[vertex.index - vertex.first];
+    out.color = table_color(out.value);
+    return out;
+}
+
+@fragment
+fn overlay_fragment(in: Numbered) -> @location(0) vec4<f32> {
+    let code = select(table_color(in.value), in.color, overlay_table.categories == 1u);
+    // Which way the surface faces does not matter: both sides have the vertex's number.
+    let facing = abs(dot(unit(in.normal), unit(in.position)));
+    // A little light where it turns away, so that dark colours show their shape too.
+    let turned = 1.0 - smoothstep(0.0, 1.0, facing);
+    let color = code * (1.0 - 0.45 * turned) + 0.14 * turned;
+    if (ENCODE_SRGB) {
+        return vec4<f32>(color, 1.0);
+    }
+    let linear = select(pow((color + 0.055) / 1.055, vec3<f32>(2.4)), color / 12.92, color <= vec3<f32>(0.04045));
+    return vec4<f32>(linear, 1.0);
+}

@@ -1,12 +1,21 @@
 // Poses characters: local transforms from each one's source, down the hierarchy, to the palettes of all its skins. One
-// workgroup per character, one dispatch for all. Needs the functions of space.wgsl and math.wgsl.
+// workgroup per character, one dispatch for all. Needs the functions of clips.wgsl, space.wgsl and math.wgsl.
 
-const GROUP_SIZE: u32 = 64u;
+// Lanes of a workgroup.
+override GROUP_SIZE: u32 = 32u;
+// Poses characters in pose spaces and those whose rig goes through `scratch`, too.
+override GENERAL: bool = true;
+// Poses characters that play several clips, or clips that drive morph weights, too.
+override LAYERED: bool = true;
+
 // Nodes whose world transforms fit into workgroup memory (48 bytes each); larger rigs go through `scratch`.
 const SHARED_NODES: u32 = 320u;
 // Words of a node and of a joint in `rigs`.
 const NODE_WORDS: u32 = 24u;
 const JOINT_WORDS: u32 = 13u;
+// Words of a node among the turns of a rig; rows of a joint in a dual palette.
+const TURN_WORDS: u32 = 5u;
+const DUAL_ROWS: u32 = 5u;
 const NONE: u32 = 0xffffffffu;
 
 const STEP: u32 = 0u;
@@ -14,9 +23,12 @@ const LINEAR: u32 = 1u;
 
 // What one dispatch works on.
 struct PoseBatch {
+    // Its first character in `posed`, and how many there are.
+    first: u32,
     count: u32,
     // Workgroups in a row of the 2-D grid.
     grid_width: u32,
+    unused: u32,
     // The host's seconds, as a sum of two.
     now: vec2<f32>,
 }
@@ -41,7 +53,13 @@ struct Character {
     space: u32,
     state: u32,
     weights: u32,
-    unused: u32,
+    // First row of its dual palette in `palettes`, or NONE. With one, a row for each node's rotation follows its worlds in `scratch`.
+    dual: u32,
+    // 1: its state is that of layers of clips.
+    layered: u32,
+    // First node in `joints`, or NONE.
+    joints: u32,
+    spare: vec2<u32>,
 }
 
 // The head of a rig; offsets are words of `rigs`.
@@ -54,6 +72,8 @@ struct Rig {
     order: u32,
     joint_count: u32,
     joints: u32,
+    // Where its turns start in `rigs`, see `turn_of`; only for a character with a dual palette.
+    turns: u32,
 }
 
 struct Local {
@@ -77,6 +97,9 @@ struct Rows {
 @group(0) @binding(5) var<storage, read_write> palettes: array<vec4<f32>>;
 // What characters do in their pose spaces.
 @group(0) @binding(6) var<storage, read> states: array<u32>;
+@group(0) @binding(7) var<storage, read_write> morph_weights: array<f32>;
+// World transforms of rig nodes, three rows each, for hosts that asked for them.
+@group(0) @binding(8) var<storage, read_write> joints: array<vec4<f32>>;
 
 var<workgroup> shared_rows: array<vec4<f32>, 960>;
 
@@ -95,7 +118,7 @@ fn rig_vec4(word: u32) -> vec4<f32> {
 fn rig_at(base: u32) -> Rig {
     return Rig(
         rigs[base], base + rigs[base + 1u], rigs[base + 2u], base + rigs[base + 3u],
-        base + rigs[base + 4u], rigs[base + 5u], base + rigs[base + 6u],
+        base + rigs[base + 4u], rigs[base + 5u], base + rigs[base + 6u], rigs[base + 7u],
     );
 }
 
@@ -163,13 +186,8 @@ fn value_at(word: u32, width: u32) -> vec4<f32> {
     return vec4<f32>(rig_vec3(word), select(0.0, rig_float(word + 3u), width == 4u));
 }
 
-// A channel at a time (glTF 2.0, appendix C); times clamp to its keys.
-fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
-    let interpolation = rigs[channel];
-    let count = rigs[channel + 1u];
-    let times = rig + rigs[channel + 2u];
-    let values = rig + rigs[channel + 3u];
-    // The first key after `time`.
+// The first key after `time`, by binary search.
+fn next_key(times: u32, count: u32, time: f32) -> u32 {
     var next = 0u;
     var end = count;
     while (next < end) {
@@ -180,6 +198,16 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
             end = middle;
         }
     }
+    return next;
+}
+
+// A channel at a time (glTF 2.0, appendix C); times clamp to its keys.
+fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
+    let interpolation = rigs[channel];
+    let count = rigs[channel + 1u];
+    let times = rig + rigs[channel + 2u];
+    let values = rig + rigs[channel + 3u];
+    let next = next_key(times, count, time);
     let cubic = interpolation > LINEAR;
     let stride = select(width, 3u * width, cubic);
     let first = values + select(0u, width, cubic);
@@ -205,21 +233,50 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
     return mix(a, b, u);
 }
 
-// A node's local transform: the rest pose, overridden by the clip's channels.
-fn local_of(character: Character, rig: Rig, node: u32, time: f32) -> Local {
+// Number `i` of a channel's value at a time; as `sample`, for values of any width.
+fn sample_number(rig: u32, channel: u32, time: f32, i: u32) -> f32 {
+    let interpolation = rigs[channel];
+    let count = rigs[channel + 1u];
+    let times = rig + rigs[channel + 2u];
+    let width = rigs[channel + 4u];
+    let next = next_key(times, count, time);
+    let cubic = interpolation > LINEAR;
+    let stride = select(width, 3u * width, cubic);
+    let first = rig + rigs[channel + 3u] + select(0u, width, cubic) + i;
+    let a = rig_float(first + max(next, 1u) * stride - stride);
+    if (next == 0u || next == count || interpolation == STEP) {
+        return a;
+    }
+    let t0 = rig_float(times + next - 1u);
+    let dt = rig_float(times + next) - t0;
+    let u = (time - t0) / dt;
+    let b = rig_float(first + next * stride);
+    if (!cubic) {
+        return mix(a, b, u);
+    }
+    let out_tangent = rig_float(first + (next - 1u) * stride + width);
+    let in_tangent = rig_float(first + next * stride - width);
+    let v = 1.0 - u;
+    return (1.0 + 2.0 * u) * v * v * a + u * v * v * dt * out_tangent + u * u * (3.0 - 2.0 * u) * b - u * u * v * dt * in_tangent;
+}
+
+fn rest_of(rig: Rig, node: u32) -> Local {
     let word = rig.nodes + node * NODE_WORDS;
-    var local = Local(rig_vec4(word + 2u), rig_vec3(word + 6u), rig_vec3(word + 9u));
-    if (character.clip != NONE) {
-        let channels = character.clip + 3u * node;
-        if (rigs[channels] != NONE) {
-            local.rotation = unit(sample(character.rig, character.rig + rigs[channels], time, 4u));
-        }
-        if (rigs[channels + 1u] != NONE) {
-            local.translation = sample(character.rig, character.rig + rigs[channels + 1u], time, 3u).xyz;
-        }
-        if (rigs[channels + 2u] != NONE) {
-            local.scale = sample(character.rig, character.rig + rigs[channels + 2u], time, 3u).xyz;
-        }
+    return Local(rig_vec4(word + 2u), rig_vec3(word + 6u), rig_vec3(word + 9u));
+}
+
+// A node's local transform: the rest pose, overridden by the channels of the clip whose table is at `table`.
+fn clip_local(rig: u32, table: u32, rest: Local, node: u32, time: f32) -> Local {
+    var local = rest;
+    let channels = table + 3u * node;
+    if (rigs[channels] != NONE) {
+        local.rotation = unit(sample(rig, rig + rigs[channels], time, 4u));
+    }
+    if (rigs[channels + 1u] != NONE) {
+        local.translation = sample(rig, rig + rigs[channels + 1u], time, 3u).xyz;
+    }
+    if (rigs[channels + 2u] != NONE) {
+        local.scale = sample(rig, rig + rigs[channels + 2u], time, 3u).xyz;
     }
     return local;
 }
@@ -234,23 +291,33 @@ fn clip_time(character: Character) -> f32 {
     return clamp(high + low, 0.0, character.duration);
 }
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(GROUP_SIZE)
 fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let group = id.y * batch.grid_width + id.x;
     if (group >= batch.count) {
         return;
     }
-    let character = characters[posed[group]];
+    let character = characters[posed[batch.first + group]];
     let rig = rig_at(character.rig);
-    let large = rig.node_count > SHARED_NODES;
+    let large = GENERAL && rig.node_count > SHARED_NODES;
     let first = character.scratch;
+    let dual = GENERAL && character.dual != NONE;
+    let turns = first + select(0u, 3u * rig.node_count, large);
 
     // In a pose space; and one whose poses change the length or thickness of bones.
-    let spaced = character.space != NONE;
+    let spaced = GENERAL && character.space != NONE;
     var shaped = false;
     if (spaced) {
         shaped = rigs[character.space + SHAPED] == 1u;
         space_rows(character, lane);
+    }
+    let layered = LAYERED && character.layered == 1u;
+    if (layered) {
+        if (lane < 4u) {
+            layers[lane] = layer_at(character.state, lane);
+        }
+        workgroupBarrier();
+        blend_morphs(character, rig, lane);
     }
     let time = clip_time(character);
     for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
@@ -258,8 +325,13 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         var local: Local;
         if (spaced) {
             local = space_local(character, node);
+        } else if (layered) {
+            local = blended_clips(character, rig, node);
         } else {
-            local = local_of(character, rig, node, time);
+            local = clip_local(character.rig, character.clip, rest_of(rig, node), node, time);
+        }
+        if (dual) {
+            scratch[turns + node] = turn_of(rig, node, local.rotation);
         }
         var m = affine(local);
         // A base that is not the identity stands after the parent's index.
@@ -281,11 +353,23 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
             let node = rigs[rig.order + i];
             let parent = rigs[rig.nodes + node * NODE_WORDS];
             store(large, first, node, product(load(large, first, parent), load(large, first, node)));
+            if (dual) {
+                scratch[turns + node] = quaternion_product(scratch[turns + parent], scratch[turns + node]);
+            }
         }
     }
     workgroupBarrier();
     storageBarrier();
 
+    if (character.joints != NONE) {
+        for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
+            let m = load(large, first, node);
+            let at = 3u * (character.joints + node);
+            joints[at] = m.r0;
+            joints[at + 1u] = m.r1;
+            joints[at + 2u] = m.r2;
+        }
+    }
     for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE) {
         let word = rig.joints + joint * JOINT_WORDS;
         let inverse_bind = Rows(rig_vec4(word + 1u), rig_vec4(word + 5u), rig_vec4(word + 9u));
@@ -298,5 +382,26 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         palettes[at] = m.r0;
         palettes[at + 1u] = m.r1;
         palettes[at + 2u] = m.r2;
+        if (dual) {
+            let q = quaternion_product(scratch[turns + rigs[word]], rig_vec4(rig.turns + 4u * joint));
+            store_dual(character.dual + DUAL_ROWS * joint, m, unit(q));
+        }
     }
+}
+
+// A node's rotation relative to its parent's, for dual quaternion skinning (src/pose/turns.rs). A rig's turns are a quaternion per
+// joint, then per node one and the factor of y and z that conjugates a rotation below something that mirrors.
+fn turn_of(rig: Rig, node: u32, rotation: vec4<f32>) -> vec4<f32> {
+    let word = rig.turns + 4u * rig.joint_count + TURN_WORDS * node;
+    let side = rig_float(word + 4u);
+    return quaternion_product(rig_vec4(word), rotation * vec4<f32>(1.0, side, side, 1.0));
+}
+
+// A joint's rows in a dual palette: (m p) q as a map of (p, 1), then q.
+fn store_dual(at: u32, m: Rows, q: vec4<f32>) {
+    palettes[at] = q.w * m.r0 + (q.z * m.r1 - q.y * m.r2);
+    palettes[at + 1u] = q.w * m.r1 + (q.x * m.r2 - q.z * m.r0);
+    palettes[at + 2u] = q.w * m.r2 + (q.y * m.r0 - q.x * m.r1);
+    palettes[at + 3u] = -(q.x * m.r0 + q.y * m.r1 + q.z * m.r2);
+    palettes[at + 4u] = q;
 }

@@ -87,6 +87,19 @@ pub enum Error {
         /// What kind of identifier.
         what: &'static str,
     },
+    /// Something cannot be removed while characters use it.
+    #[error("the {what} is still used by {characters} characters: despawn them, or give them others, first")]
+    InUse {
+        /// What was to be removed.
+        what: &'static str,
+        /// How many use it.
+        characters: usize,
+    },
+    /// The transforms of a character's joints were asked for and are not known.
+    #[error(
+        "the joints of this character are not known: its palettes come from the host, or the skinner keeps no joints"
+    )]
+    UnknownPose,
     /// A device lacks a limit this call needs.
     #[error("{what} needs {needed}, but the device allows {limit}")]
     DeviceLimit {
@@ -96,6 +109,14 @@ pub enum Error {
         needed: u64,
         /// The device's limit.
         limit: u64,
+    },
+    /// A device was made without a feature this call needs.
+    #[error("{what} need the feature {feature}, which the device was made without")]
+    MissingFeature {
+        /// What was asked for, plural.
+        what: &'static str,
+        /// The name of the wgpu feature.
+        feature: &'static str,
     },
     /// The skinner's memory budget would be passed.
     #[error("{needed} more bytes would pass the memory budget of {budget} bytes ({used} in use)")]

@@ -1,55 +1,71 @@
 //! In steady state a frame allocates nothing of ours: what is counted is what the same bare wgpu calls allocate.
 
 use dermis::character::{Channel, Clip, Interpolation, Mesh, Rig, RigNode, Skin, Target};
-use dermis::gpu::{Drive, RigDescriptor, Skinner, SkinnerDescriptor};
-use dermis::influence::Influences;
+use dermis::gpu::{Drive, MeshOptions, Method, RigDescriptor, Skinner, SkinnerDescriptor};
+use dermis::influence::{Influence, Influences};
 use dermis::{Affine, wgpu};
 
 const JOINTS: usize = 5;
-const CHARACTERS: usize = 37;
+/// So few that all characters share a page.
+const VERTICES: usize = 3;
 
 #[test]
 fn a_frame_allocates_no_more_than_bare_wgpu_calls() {
+    frames_of(37);
+}
+
+#[test]
+fn nor_does_a_frame_of_ten_thousand_characters() {
+    frames_of(10_000);
+}
+
+fn frames_of(count: usize) {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
         .expect("tests need a graphics adapter; a software one will do (Debian: apt install mesa-vulkan-drivers)");
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default())).unwrap();
 
-    let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
-    let characters = crowd(&mut skinner, &queue);
+    for method in [Method::Linear, Method::DualQuaternion] {
+        measure(&device, &queue, method, count);
+    }
+}
+
+fn measure(device: &wgpu::Device, queue: &wgpu::Queue, method: Method, count: usize) {
+    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
+    let characters = crowd(&mut skinner, queue, method, count);
     let poses: Vec<Vec<Affine>> = (0..2).map(|i| vec![moved(i as f32); JOINTS]).collect();
 
-    let count = |seconds: f64, skin: &mut dyn FnMut(&mut wgpu::CommandEncoder, f64)| {
-        let counted = allocation_counter::measure(|| {
+    let counted = |seconds: f64, skin: &mut dyn FnMut(&mut wgpu::CommandEncoder, f64)| {
+        let found = allocation_counter::measure(|| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
             skin(&mut encoder, seconds);
             queue.submit([encoder.finish()]);
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         });
-        counted.count_total
+        found.count_total
     };
 
     let mut ours = |encoder: &mut wgpu::CommandEncoder, seconds: f64| {
         // Half of the characters get a palette every frame, half play a clip.
-        for &c in &characters[..CHARACTERS / 2] {
+        for &c in &characters[..count / 2] {
             skinner.drive(c, Drive::Palette(0, &poses[seconds as usize % 2])).unwrap();
         }
-        skinner.prepare(&device, &queue, seconds);
+        skinner.prepare(device, queue, seconds);
         assert_eq!(skinner.dispatch_count(), 1);
         skinner.record(encoder);
     };
-    let bare = Bare::new(&device);
-    let mut theirs = |encoder: &mut wgpu::CommandEncoder, _: f64| bare.frame(&queue, encoder);
+    let bare = Bare::new(device, count);
+    let mut theirs = |encoder: &mut wgpu::CommandEncoder, _: f64| bare.frame(queue, encoder);
 
     for warm_up in 0..8 {
-        count(f64::from(warm_up), &mut ours);
-        count(f64::from(warm_up), &mut theirs);
+        counted(f64::from(warm_up), &mut ours);
+        counted(f64::from(warm_up), &mut theirs);
     }
     // The least of several frames: wgpu itself now and then grows a list.
     let least = |f: &mut dyn FnMut(f64) -> u64| (8..24).map(|i| f(f64::from(i))).min().unwrap();
-    let with_us = least(&mut |s| count(s, &mut ours));
-    let without = least(&mut |s| count(s, &mut theirs));
-    println!("allocations per frame: {with_us} with the skinner, {without} with the same wgpu calls alone");
+    let with_us = least(&mut |s| counted(s, &mut ours));
+    let without = least(&mut |s| counted(s, &mut theirs));
+    println!("{method:?}: allocations per frame: {with_us} with the skinner, {without} with the same wgpu calls alone");
     assert!(with_us <= without, "the skinner allocates: {with_us} against {without}");
 }
 
@@ -57,7 +73,7 @@ fn moved(x: f32) -> Affine {
     Affine { rows: [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]] }
 }
 
-fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue) -> Vec<dermis::gpu::CharacterId> {
+fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue, method: Method, count: usize) -> Vec<dermis::gpu::CharacterId> {
     let rig = Rig { nodes: (0..JOINTS).map(|_| RigNode::default()).collect() };
     let skin = Skin { joints: (0..JOINTS).collect(), inverse_binds: vec![Affine::IDENTITY; JOINTS], ..Skin::default() };
     let clip = Clip {
@@ -72,15 +88,17 @@ fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue) -> Vec<dermis::gpu::Charact
         }],
     };
     let rig = skinner.add_rig(&RigDescriptor { rig: &rig, skins: &[skin], clips: &[clip] }).unwrap();
+    let pair = [Influence { joint: 2, weight: 0.6 }, Influence { joint: 1, weight: 0.4 }];
     let mesh = Mesh {
-        positions: vec![[1.0, 0.0, 0.0]; 131],
-        normals: vec![[0.0, 0.0, 1.0]; 131],
-        tangents: vec![[1.0, 0.0, 0.0, 1.0]; 131],
-        influences: Influences::rigid(131, 2),
+        positions: vec![[1.0, 0.0, 0.0]; VERTICES],
+        normals: vec![[0.0, 0.0, 1.0]; VERTICES],
+        tangents: vec![[1.0, 0.0, 0.0, 1.0]; VERTICES],
+        influences: Influences::from_vertices((0..VERTICES).map(|_| pair.as_slice())),
         ..Mesh::default()
     };
-    let mesh = skinner.add_mesh(queue, &mesh).unwrap();
-    let characters: Vec<_> = (0..CHARACTERS).map(|_| skinner.spawn(rig, &[mesh.into()]).unwrap()).collect();
+    let options = MeshOptions { method, ..MeshOptions::default() };
+    let mesh = skinner.add_mesh_with(queue, &mesh, options).unwrap();
+    let characters: Vec<_> = (0..count).map(|_| skinner.spawn(rig, &[mesh.into()]).unwrap()).collect();
     for &c in &characters {
         skinner.drive(c, Drive::Clip { clip: 0, start: 0.0, looping: true }).unwrap();
     }
@@ -94,14 +112,16 @@ struct Bare {
     second: wgpu::ComputePipeline,
     upload: wgpu::Buffer,
     uniform: wgpu::Buffer,
+    /// As many bytes as half of the characters have in their palettes.
+    bytes: Vec<u8>,
 }
 
 impl Bare {
-    fn new(device: &wgpu::Device) -> Self {
+    fn new(device: &wgpu::Device, count: usize) -> Self {
         let buffer = |usage| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: 1 << 16,
+                size: 1 << 21,
                 usage,
                 mapped_at_creation: false,
             })
@@ -170,11 +190,12 @@ impl Bare {
             group,
             upload: buffers[3].clone(),
             uniform: buffers[0].clone(),
+            bytes: vec![7; JOINTS * 48 * (count / 2)],
         }
     }
 
     fn frame(&self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder) {
-        queue.write_buffer(&self.upload, 0, &[7; JOINTS * 48 * (CHARACTERS / 2)]);
+        queue.write_buffer(&self.upload, 0, &self.bytes);
         queue.write_buffer(&self.uniform, 0, &[7; 16]);
         // wgpu copies the label: a bare pass with one is the fair comparison.
         let label = Some("bare");

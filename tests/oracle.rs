@@ -5,9 +5,12 @@
 #[path = "support/oracle.rs"]
 mod oracle;
 
+use std::sync::Arc;
+
 use dermis::Character;
 use dermis::gpu::{
-    Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+    Drive, MeshOptions, Method, PartId, Pipelines, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor,
+    read_vertices,
 };
 use dermis::influence::Precision;
 use dermis::wgpu;
@@ -25,13 +28,16 @@ fn device() -> (wgpu::Device, wgpu::Queue) {
 fn skin(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
+    pipelines: &Arc<Pipelines>,
     character: &Character,
     case: &oracle::Case,
+    method: Method,
 ) -> Vec<SkinnedVertices> {
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default()).unwrap();
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { pipelines: Some(pipelines.clone()), ..Default::default() }).unwrap();
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor).unwrap();
-    let options = MeshOptions { max_influences: 8, precision: Precision::Fine };
+    let options = MeshOptions { precision: Precision::Fine, method, ..MeshOptions::default() };
     let mut mesh = |mesh| skinner.add_mesh_with(queue, mesh, options).unwrap_or_else(|e| panic!("{}: {e}", case.model));
     let meshes: Vec<_> = character.meshes.iter().map(&mut mesh).collect();
     let parts: Vec<_> = character.parts.iter().map(|p| PartId { mesh: meshes[p.mesh], skin: p.skin }).collect();
@@ -52,12 +58,13 @@ fn skin(
 fn every_case_of_the_oracle_on_the_gpu() {
     let Some(shared) = oracle::shared() else { return };
     let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
     let mut bad = Vec::new();
     let mut worst = oracle::Worst::default();
     let cases = oracle::cases(&shared);
     for case in &cases {
         let character = case.load(&shared);
-        let skinned = skin(&device, &queue, &character, case);
+        let skinned = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
         let mut got = Vec::new();
         for primitive in dermis::io::file_vertices(&character) {
             let part = &skinned[primitive.part];
@@ -82,13 +89,71 @@ fn every_case_of_the_oracle_on_the_gpu() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
+/// The same cases by dual quaternions, against the reference from the model's own influences, in f64.
+#[test]
+fn every_case_by_dual_quaternions() {
+    let Some(shared) = oracle::shared() else { return };
+    let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
+    let (mut worst, mut apart) = (0_f64, 0);
+    for case in &oracle::cases(&shared) {
+        let character = case.load(&shared);
+        let dual = skin(&device, &queue, &pipelines, &character, case, Method::DualQuaternion);
+        let linear = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
+        let pose = case.pose(&character);
+        let unit = |q: [f64; 4]| q.map(|x| x / q.iter().map(|x| x * x).sum::<f64>().sqrt());
+        let rotations: Vec<_> = pose.joints.iter().map(|j| unit(j.rotation.map(f64::from))).collect();
+        for (p, part) in character.parts.iter().enumerate() {
+            let (mesh, skin) = (&character.meshes[part.mesh], &character.skins[part.skin]);
+            let palette = dermis::pose::skin_palette(&character.rig, skin, &pose).unwrap();
+            let palette: Vec<_> = palette.iter().map(|m| m.rows.map(|r| r.map(f64::from))).collect();
+            let turns = dermis::reference::turns(&character.rig, skin, &rotations);
+            let (clean, _) = dermis::influence::clean(&mesh.influences, skin.joints.len()).unwrap();
+            let weights = case.morph_weights(&character, p);
+            let mut positions: Vec<[f64; 3]> = mesh.positions.iter().map(|p| p.map(f64::from)).collect();
+            for (target, weight) in mesh.morphs.iter().zip(&weights) {
+                for d in &target.deltas {
+                    let p = &mut positions[d.vertex as usize];
+                    (0..3).for_each(|k| p[k] += f64::from(*weight) * f64::from(d.position[k]));
+                }
+            }
+            let mut size = palette.iter().flatten().fold(0_f64, |a, row| a.max(row[3].abs()));
+            size = dual[p].positions.iter().flatten().fold(size, |a, x| a.max(f64::from(x.abs())));
+            for (v, &position) in positions.iter().enumerate() {
+                let mut list: Vec<_> = clean.of(v).iter().map(|e| (e.joint as usize, f64::from(e.weight))).collect();
+                if list.len() > 8 {
+                    continue;
+                }
+                list.sort_by(|a, b| b.1.total_cmp(&a.1));
+                let rest = dermis::reference::Vertex {
+                    position,
+                    normal: mesh.normals[v].map(f64::from),
+                    tangent: mesh.tangents[v].map(f64::from),
+                };
+                let (expected, _) = dermis::reference::skin_dual(&rest, &list, &palette, &turns);
+                let (got, flat) = (dual[p].positions[v], linear[p].positions[v]);
+                for k in 0..3 {
+                    let error = (expected.position[k] - f64::from(got[k])).abs() / size;
+                    worst = worst.max(error);
+                    // Weights as stored are off by up to 3e-7 each, or 3.3e-6 with eight; f32 rounding is below that.
+                    assert!(error < 1e-5, "{} vertex {v}: {got:?} instead of {:?}", case.file, expected.position);
+                    apart += usize::from((got[k] - flat[k]).abs() > 1e-3 * size as f32);
+                }
+            }
+        }
+    }
+    println!("worst {worst:.1e} of the size; {apart} coordinates differ from linear blending by more than 1e-3 of it");
+    assert!(apart > 1000);
+}
+
 #[test]
 fn a_baked_glb_holds_the_same_vertices_and_surfaces() {
     let Some(shared) = oracle::shared() else { return };
     let (device, queue) = device();
+    let pipelines = Arc::new(Pipelines::new(&device));
     for case in oracle::cases(&shared).iter().filter(|c| c.time > 0.0) {
         let character = case.load(&shared);
-        let skinned = skin(&device, &queue, &character, case);
+        let skinned = skin(&device, &queue, &pipelines, &character, case, Method::Linear);
         let bytes = dermis::io::bake_glb(&character, &skinned).unwrap();
         let mut none = |uri: &str| Err(format!("{uri} is not needed"));
         let baked = dermis::io::load_bytes("baked.glb", &bytes, &mut none).unwrap_or_else(|e| panic!("{e}"));

@@ -167,6 +167,52 @@ fn wrong_use_and_refusals() {
 }
 
 #[test]
+fn a_preset_says_the_same_as_options_do() {
+    let Some(models) = models() else { return };
+    let folder = scratch("preset");
+    let arnaud = models.join("ozz_arnaud_8inf.glb");
+    let [preset, by_preset, by_options, report] = ["p.json", "a.glb", "b.glb", "r.json"].map(|name| folder.join(name));
+    let text =
+        r#"{ "dermis": "prune-preset", "version": 1, "max_influences": 2, "redistribute": "equal", "weights": "u16" }"#;
+    std::fs::write(&preset, text).unwrap();
+    let bytes = |path: &Path| std::fs::read(path).unwrap();
+    done(&dermis(&[&"prune", &arnaud, &"-o", &by_preset, &"--preset", &preset, &"--report", &report]));
+    let options = [&"--max-influences", &"2", &"--redistribute", &"equal", &"--weights", &"u16"];
+    let with = |path: &Path, more: &[&'static str]| {
+        let mut args: Vec<&dyn AsRef<std::ffi::OsStr>> = vec![&"prune", &arnaud, &"-o", &path];
+        args.extend(more.iter().map(|m| m as &dyn AsRef<std::ffi::OsStr>));
+        done(&dermis(&args));
+    };
+    with(&by_options, &options.map(|o| *o));
+    assert_eq!(bytes(&by_preset), bytes(&by_options));
+    let json: serde_json::Value = serde_json::from_slice(&bytes(&report)).unwrap();
+    assert_eq!((&json["max_influences"], &json["weights"]), (&2.into(), &"u16".into()));
+    assert_eq!((&json["redistribute"], &json["ties"]), (&"equal".into(), &"neighbours".into()));
+    // Options go before the preset.
+    done(&dermis(&[&"prune", &arnaud, &"-o", &by_preset, &"--preset", &preset, &"--max-influences", &"3"]));
+    with(&by_options, &["--max-influences", "3", "--redistribute", "equal", "--weights", "u16"]);
+    assert_eq!(bytes(&by_preset), bytes(&by_options));
+    // A priority in the preset is as good as one in its own file.
+    let robot = models.join("robot.glb");
+    std::fs::write(&preset, r#"{ "dermis": "prune-preset", "version": 1, "priority": { "No such bone": 1 } }"#)
+        .unwrap();
+    let output = dermis(&[&"prune", &robot, &"-o", &by_preset, &"--preset", &preset]);
+    done(&output);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("\"No such bone\""));
+    for (text, part) in [
+        (r#"{ "dermis": "prune-preset", "version": 1, "max": 2 }"#, "unknown field `max`"),
+        (r#"{ "dermis": "prune-preset", "version": 3 }"#, "version 3"),
+        (r#"{ "max_influences": 2 }"#, "is no preset"),
+    ] {
+        std::fs::write(&preset, text).unwrap();
+        let output = dermis(&[&"prune", &robot, &"-o", &folder.join("x.glb"), &"--preset", &preset]);
+        refused(&output, part);
+        assert!(!folder.join("x.glb").exists());
+    }
+    refused(&dermis(&[&"prune", &robot, &"-o", &folder.join("x.glb"), &"--preset", &folder]), "regular file");
+}
+
+#[test]
 fn bound_to_its_own_and_to_another_skeleton() {
     let Some(models) = models() else { return };
     let folder = scratch("bind");

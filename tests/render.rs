@@ -3,16 +3,17 @@
 #![cfg(feature = "render")]
 
 use dermis::character::{AlphaMode, Character, Image, Material, Mesh, Part, Primitive, Rig, RigNode, Skin, TextureRef};
-use dermis::gpu::{CharacterId, PartId, RigDescriptor, Skinner, SkinnerDescriptor};
+use dermis::gpu::{CharacterId, Layout, PartId, RigDescriptor, Skinner, SkinnerDescriptor};
 use dermis::influence::Influences;
 use dermis::render::{
-    Attachments, Background, Camera, Depth, Ground, Instance, Light, Model, Renderer, RendererDescriptor, Scene,
-    perspective,
+    Attachments, Background, Camera, ColorMap, Depth, Ground, Instance, Light, Model, Renderer, RendererDescriptor,
+    Scene, perspective,
 };
 use dermis::{Affine, wgpu};
 
 /// Odd on purpose: rows of a read-back are padded.
 const SIZE: [u32; 2] = [67, 67];
+const PALETTE: [[u8; 3]; 3] = [[200, 0, 0], [0, 220, 0], [0, 0, 200]];
 const BLUE: [f32; 4] = [0.0, 0.0, 1.0, 1.0];
 
 struct Gpu {
@@ -115,6 +116,8 @@ struct Shot {
     origin: [f32; 3],
     /// How many characters are drawn first; the others are added by a second view that keeps what is there.
     first: usize,
+    /// Numbers shown instead of the first character's material, and by which map.
+    overlay: Option<(&'static [f32], bool)>,
 }
 
 impl Default for Shot {
@@ -125,6 +128,7 @@ impl Default for Shot {
             light: Light::default(),
             origin: [0.0; 3],
             first: usize::MAX,
+            overlay: None,
         }
     }
 }
@@ -169,6 +173,12 @@ fn draw_mixed(
     if let Some(mix) = &mut mix {
         mix.record(&mut encoder);
     }
+    let overlay = shot.overlay.map(|(values, categories)| {
+        let map = if categories { ColorMap::of_categories(PALETTE.to_vec()) } else { ColorMap::viridis() };
+        let overlay = renderer.overlay(device, &models[0].0, &map).unwrap();
+        overlay.write(queue, 0, values).unwrap();
+        overlay
+    });
     let instances: Vec<Instance<'_>> = models
         .iter()
         .zip(placed)
@@ -177,6 +187,7 @@ fn draw_mixed(
             character: *character,
             model,
             textures: mix.as_ref().filter(|_| i == 0),
+            overlay: overlay.as_ref().filter(|_| i == 0),
             transform: *transform,
         })
         .collect();
@@ -282,6 +293,63 @@ fn textures_of_samples_mix_by_their_weights() {
     assert!(mix.set_weights(&[f32::NAN, 0.0, 0.0]).is_err());
     assert!(mix.set_weights(&[0.0, -1.0, 0.0]).is_err());
     assert!(renderer.texture_mix(&gpu.device, &gpu.queue, &green, &[]).is_err());
+}
+
+#[test]
+fn an_overlay_shows_numbers_by_the_colour_map() {
+    let gpu = Gpu::open();
+    let red = square(unlit([1.0, 0.0, 0.0, 1.0]), vec![]);
+    // A blended material is drawn solid too: the overlay stands in for it.
+    let glass = square(Material { alpha_mode: AlphaMode::Blend, ..unlit([1.0, 0.0, 0.0, 0.2]) }, vec![]);
+    let map = ColorMap::viridis();
+    for color_format in [wgpu::TextureFormat::Rgba8UnormSrgb, wgpu::TextureFormat::Rgba8Unorm] {
+        let descriptor = RendererDescriptor { color_format, sample_count: 1, ..Default::default() };
+        // Numbers at the corners: upper left, lower left, lower right, upper right.
+        let picture = |values: &'static [f32], categories: bool, character: &Character| {
+            let shot = Shot { descriptor, overlay: Some((values, categories)), ..Default::default() };
+            draw_with(&gpu, &shot, &[(character, at(-0.4, 0.0, 0.0)), (&red, at(1.7, 0.0, 0.0))])
+        };
+        for value in [0.0, 0.3, 0.75, 1.0] {
+            let values: &'static [f32] = Vec::leak(vec![value; 4]);
+            let shown = picture(values, false, &glass);
+            // The square faces the camera: no shading. One code for rounding, one for a driver's sRGB table.
+            shown.shows(-0.2, 0.0, map.color(value), 2);
+            // The other character keeps its material.
+            shown.shows(0.85, 0.0, [255, 0, 0], 1);
+        }
+        // Numbers between vertices are looked up, not their colours mixed: halfway is the map's middle.
+        let shown = picture(&[0.0, 0.0, 1.0, 1.0], false, &red);
+        // x = −0.2 is 0.4 right of the place of −0.4: in the middle of the square. Half a pixel is 0.03 of its width.
+        let near = [0.47, 0.5, 0.53].map(|t| map.color(t));
+        let found = shown.pixel(-0.2, 0.0);
+        assert!(
+            (0..3).all(|c| {
+                let (low, high) = (near.iter().map(|n| n[c]).min().unwrap(), near.iter().map(|n| n[c]).max().unwrap());
+                (low.saturating_sub(2)..=high.saturating_add(2)).contains(&found[c])
+            }),
+            "{found:?} is not near {near:?}"
+        );
+        // Categories: the middle between the first and the third does not show the second.
+        let shown = picture(&[0.0, 0.0, 1.0, 1.0], true, &red);
+        shown.shows(-0.2, 0.0, [100, 0, 100], 8);
+        let shown = picture(&[0.5; 4], true, &red);
+        shown.shows(-0.2, 0.0, PALETTE[1], 2);
+        // No number.
+        let shown = picture(&[f32::NAN; 4], false, &red);
+        shown.shows(-0.2, 0.0, map.none, 2);
+    }
+}
+
+#[test]
+fn overlays_are_checked() {
+    let gpu = Gpu::open();
+    let renderer = Renderer::new(&gpu.device, &RendererDescriptor::default()).unwrap();
+    let model = renderer.model(&gpu.device, &gpu.queue, &square(unlit([1.0; 4]), vec![])).unwrap();
+    let overlay = renderer.overlay(&gpu.device, &model, &ColorMap::inferno()).unwrap();
+    assert!(overlay.write(&gpu.queue, 0, &[0.0; 3]).is_err());
+    assert!(overlay.write(&gpu.queue, 1, &[0.0; 4]).is_err());
+    assert!(overlay.set_map(&gpu.queue, &ColorMap::of_categories(vec![])).is_err());
+    assert!(renderer.overlay(&gpu.device, &model, &ColorMap::of_categories(vec![[0; 3]; 300])).is_err());
 }
 
 #[test]
@@ -583,6 +651,22 @@ fn what_cannot_be_drawn_is_an_error() {
     let mut character = square(Material::default(), vec![]);
     character.meshes[0].primitives[0].material = 7;
     assert_eq!(refuse(&character), "material 7 is out of range: there are 1");
+
+    let white = square(unlit([1.0; 4]), vec![]);
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { layout: Layout::Full, ..SkinnerDescriptor::default() }).unwrap();
+    let rig = RigDescriptor { rig: &white.rig, skins: &white.skins, clips: &[] };
+    let rig = skinner.add_rig(&rig).unwrap();
+    let mesh = skinner.add_mesh(queue, &white.meshes[0]).unwrap();
+    let character = skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap();
+    let model = renderer.model(device, queue, &white).unwrap();
+    let instances =
+        [Instance { character, model: &model, textures: None, overlay: None, transform: at(0.0, 0.0, 0.0) }];
+    let (camera, light) = (camera(Depth::Reversed, [0.0; 3]), Light::default());
+    let background = Background::Sky(None);
+    let scene = Scene { camera: &camera, light: &light, background, skinner: &skinner, instances: &instances };
+    let error = renderer.view(device).prepare(device, queue, &scene).unwrap_err().to_string();
+    assert_eq!(error, "the vertex layout of a skinner that is drawn from is Full, but must be Packed");
 }
 
 #[test]
@@ -599,6 +683,7 @@ fn a_steady_view_allocates_no_more_than_two_uploads() {
         character: skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap(),
         model: &model,
         textures: None,
+        overlay: None,
         transform: at(f32::from(i), 0.0, 0.0),
     };
     let instances: Vec<Instance<'_>> = (0..37).map(place).collect();

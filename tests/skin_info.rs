@@ -109,6 +109,25 @@ fn the_same_command_gives_the_same_bytes() {
 }
 
 #[test]
+fn the_method_changes_bent_limbs_and_nothing_else() {
+    let Some(models) = shared() else { return };
+    let folder = Folder::new("method");
+    for (name, differs) in [("CesiumMan.glb", true), ("MorphStressTest.gltf", false)] {
+        let [linear, dual, default] = ["linear", "dual-quaternion", ""].map(|method| {
+            let out = folder.path(&format!("{name}-{method}.npz"));
+            let model = model(&models, name);
+            let mut arguments = vec!["skin", &model, "--clip", "0", "--time", "0.5", "-o", &out];
+            if !method.is_empty() {
+                arguments.extend(["--method", method]);
+            }
+            stdout(&dermis(&arguments));
+            std::fs::read(&out).unwrap()
+        });
+        assert!(linear == default && (linear != dual) == differs, "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_said() {
     let Some(models) = shared() else { return };
     let folder = Folder::new("said");

@@ -6,6 +6,7 @@ mod scene;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use dermis::gpu::Layout;
 use dermis::wgpu;
 use serde::Serialize;
 
@@ -13,7 +14,13 @@ use super::{Outcome, device, output};
 use kernels::{Copy, PerCharacter};
 use scene::{Crowd, Ours};
 
-/// Measures the engine, headless, against a dispatch per character and a bare copy.
+/// Measures the engine, headless, against what else one could do with the same characters.
+///
+/// Every contestant is given the same meshes, clips and times, and makes skinned vertices in GPU buffers. per-character is
+/// what most engines do: poses sampled and concatenated on the CPU, one upload, then one dispatch per character.
+/// per-character-posed is the same with poses that were made and uploaded before the clock started: nothing but its
+/// dispatches. Cases with a + ask more of the engine, of nobody else: the positions of the frame before, boxes around the
+/// characters, or normals and tangents in f32. copy only moves as many bytes as a vertex alone takes. Answers are checked before anything is timed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Fewer rounds and the smaller cases: seconds instead of minutes.
@@ -28,7 +35,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// One contestant: makes frame `i`, submitted but not waited for.
 trait Contestant {
-    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32);
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) -> dermis::Result<()>;
     /// Bytes a vertex reads and writes, by the kernel's own layout; palettes and tables are not counted.
     fn bytes_per_vertex(&self) -> f64;
 }
@@ -85,16 +92,20 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     ))?;
     output::say("")?;
     output::say(&format!(
-        "{:<16} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
+        "{:<19} {:>11} {:>9} {:>9} {:>9} {:>12} {:>8} {:>8}   ratios",
         "case", "vertices", "median", "p10", "p90", "Mvertices/s", "B/vertex", "GB/s"
     ))?;
     let rounds = if args.quick { 7 } else { 31 };
-    let mut cases = vec![Crowd { name: "crowd-1000", characters: 1000, vertices: 1728, joints: 24 }];
+    let crowd = Crowd::new("crowd-1000", 1000, 1728, 24);
+    let mut cases = vec![crowd];
     if args.quick {
-        cases.push(Crowd { name: "single-100k", characters: 1, vertices: 100_000, joints: 24 });
+        cases.push(Crowd::new("single-100k", 1, 100_000, 24));
     } else {
-        cases.push(Crowd { name: "single-1M", characters: 1, vertices: 1_000_000, joints: 64 });
-        cases.push(Crowd { name: "crowd-100", characters: 100, vertices: 10_000, joints: 64 });
+        cases.push(Crowd::new("single-1M", 1, 1_000_000, 64));
+        cases.push(Crowd::new("crowd-100", 100, 10_000, 64));
+        cases.push(Crowd { name: "crowd-1000+previous", previous: true, ..crowd });
+        cases.push(Crowd { name: "crowd-1000+bounds", bounds: true, ..crowd });
+        cases.push(Crowd { name: "crowd-1000+full", layout: Layout::Full, ..crowd });
     }
     let mut report = Report {
         adapter: info.name,
@@ -108,7 +119,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         let case = measure(&device, &queue, crowd, rounds)?;
         let ratios: Vec<String> = case.ratios.iter().map(|(name, ratio)| format!("{name} {ratio:.2}")).collect();
         output::say(&format!(
-            "{:<16} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
+            "{:<19} {:>11} {:>6.3} ms {:>6.3} ms {:>6.3} ms {:>12.1} {:>8.1} {:>8.2}   {}",
             case.name,
             case.vertices,
             case.median_ms,
@@ -137,25 +148,32 @@ fn measure(
 ) -> Result<CaseReport, Box<dyn std::error::Error>> {
     let assets = crowd.assets();
     let mut ours = Ours::new(device, queue, &crowd, &assets)?;
-    ours.frame(device, queue, 0);
+    ours.frame(device, queue, 0)?;
     let worst_error = ours.check(device, queue, &crowd, &assets)?;
-    let mut per_character = PerCharacter::new(device, queue, &crowd, &assets)?;
-    per_character.frame(device, queue, 0);
-    per_character.check(device, queue, &crowd, &assets)?;
+    let mut per_character = PerCharacter::new(device, queue, &crowd, &assets, true)?;
+    let mut posed = PerCharacter::new(device, queue, &crowd, &assets, false)?;
+    for baseline in [&mut per_character, &mut posed] {
+        baseline.frame(device, queue, 0)?;
+        baseline.check(device, queue)?;
+    }
     let mut copy = Copy::new(device, queue, &crowd);
 
-    let mut contestants: [(&'static str, &mut dyn Contestant); 3] =
-        [("dermis", &mut ours), ("per-character", &mut per_character), ("copy", &mut copy)];
+    let mut contestants: [(&'static str, &mut dyn Contestant); 4] = [
+        ("dermis", &mut ours),
+        ("per-character", &mut per_character),
+        ("per-character-posed", &mut posed),
+        ("copy", &mut copy),
+    ];
     // Frames in flight per sample: enough that a sample takes 20 ms, so that submitting and waiting do not count.
     let mut next = 1;
-    let mut batches = [0u32; 3];
+    let mut batches = [0u32; 4];
     for (batch, (_, contestant)) in batches.iter_mut().zip(&mut contestants) {
         let mut once = || sample(device, queue, &mut **contestant, 1, &mut next);
         once()?;
         let frame_ms = once()?.min(once()?);
         *batch = (20.0 / frame_ms.max(0.05)).ceil().clamp(1.0, 400.0) as u32;
     }
-    let mut times = [const { Vec::new() }; 3];
+    let mut times = [const { Vec::new() }; 4];
     for _ in 0..rounds {
         for ((times, (_, contestant)), &batch) in times.iter_mut().zip(&mut contestants).zip(&batches) {
             times.push(sample(device, queue, &mut **contestant, batch, &mut next)?);
@@ -204,7 +222,7 @@ fn sample(
 ) -> Result<f64, Box<dyn std::error::Error>> {
     let start = Instant::now();
     for _ in 0..batch {
-        contestant.frame(device, queue, *next);
+        contestant.frame(device, queue, *next)?;
         *next += 1;
     }
     device.poll(wgpu::PollType::wait_indefinitely())?;

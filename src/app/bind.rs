@@ -1,18 +1,15 @@
 //! `dermis bind`: generates influences.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use dermis::character::{Rig, Skin};
-use dermis::influence::bind;
-use dermis::influence::bind::{Bound, DistanceOptions, HeatOptions, distance, heat, skin_at_rest};
-use dermis::influence::{PruneContext, PruneOptions, Symmetry, clean, prune};
-use dermis::io::{FileEdit, FileMesh, NewNode};
-use dermis::pose::{Pose, joint_worlds};
-use dermis::{Affine, Character};
+use dermis::Character;
+use dermis::character::Rig;
+use dermis::influence::bind::{DistanceOptions, HeatOptions};
+use dermis::io::FileEdit;
 
+use super::binding::{self, Target};
 use super::weights::Weights;
 use super::{Outcome, model, output};
 
@@ -90,25 +87,23 @@ impl Args {
         }
     }
 
-    fn find(&self, file: &FileMesh, bones: &bind::Skeleton) -> Result<Bound, dermis::Error> {
+    fn method(&self) -> binding::Method {
         match self.method {
             Method::Heat => {
                 let default = HeatOptions::default();
-                let options = HeatOptions {
+                binding::Method::Heat(HeatOptions {
                     heat: self.heat.unwrap_or(default.heat),
                     separation: self.separation.unwrap_or(default.separation),
                     ..default
-                };
-                heat(&file.positions, &file.indices, bones, &options)
+                })
             }
             Method::Distance => {
                 let default = DistanceOptions::default();
-                let options = DistanceOptions {
+                binding::Method::Distance(DistanceOptions {
                     falloff: self.falloff.unwrap_or(default.falloff),
                     radius: self.radius,
                     bones: self.bones.unwrap_or(default.bones),
-                };
-                distance(&file.positions, &bones.bones, &options)
+                })
             }
         }
     }
@@ -130,107 +125,51 @@ pub fn run(args: Args) -> Outcome {
     let character = model::open(&args.input)?;
     let mut edit = FileEdit::open(&args.input)?;
     for target in targets(&args, &character, &mut edit)? {
-        let Target { file_mesh, file, skeleton } = target;
-        let found = bind::skeleton(&skeleton.rig, &skeleton.skin)?;
-        let bound = args.find(&file, &found)?;
-        let joints = skeleton.skin.joints.len();
-        let (influences, _) = clean(&bound.influences, joints)?;
-        let symmetry = Symmetry::of_skin(&skeleton.rig, &skeleton.skin);
-        let context = PruneContext {
-            positions: &file.positions,
-            indices: &file.indices,
-            priority: &[],
-            symmetry: symmetry.as_ref(),
-        };
-        let options = PruneOptions { max: args.max_influences.into(), ..PruneOptions::default() };
-        let pruned = prune(&influences, &options, &context)?;
-        args.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
+        let warnings = target.bind(&mut edit, &args.method(), args.max_influences, args.weights)?;
         let method = if args.method == Method::Heat { "heat" } else { "distance" };
         output::say(&format!(
-            "mesh {file_mesh}: {} vertices bound to {joints} joints by {method}",
-            file.positions.len()
+            "mesh {}: {} vertices bound to {} joints by {method}",
+            target.file_mesh,
+            target.file.positions.len(),
+            target.skin.joints.len()
         ))?;
-        bound.warnings.iter().for_each(|w| eprintln!("warning: mesh {file_mesh}: {w}"));
+        warnings.iter().for_each(|w| eprintln!("warning: mesh {}: {w}", target.file_mesh));
     }
     edit.warnings().iter().for_each(|w| eprintln!("warning: {w}"));
     let glb = edit.to_glb()?;
     output::write(&args.output, |out| Ok(out.write_all(&glb)?))
 }
 
-/// A rig and the skin on it.
-struct Skeleton {
-    rig: Rig,
-    skin: Skin,
-}
-
-/// A mesh to bind.
-struct Target {
-    file_mesh: usize,
-    file: FileMesh,
-    /// With inverse binds for the mesh's own space.
-    skeleton: Skeleton,
-}
-
 /// The meshes to bind, with their skins; those that are new are in the file already.
 fn targets(args: &Args, character: &Character, edit: &mut FileEdit) -> Result<Vec<Target>, Box<dyn Error>> {
     let input = args.input.display();
-    // The parts of each node: primitives with and without influences are two.
-    let mut nodes: BTreeMap<usize, FileMesh> = BTreeMap::new();
-    for part in &character.parts {
-        let own = FileMesh::new(&character.meshes[part.mesh]);
-        nodes.entry(part.node).and_modify(|f| f.append(&own)).or_insert(own);
-    }
+    let nodes = binding::meshes(character);
     if nodes.is_empty() {
         return Err(format!("{input}: has no mesh in its scene").into());
     }
     let placed: Vec<usize> = nodes.keys().copied().filter(|&n| edit.skin_of(n).is_some()).collect();
-    let mut out: Vec<Target> = Vec::new();
-    let mut add = |node: usize, file: &FileMesh, skeleton: Skeleton, edit: &FileEdit| {
-        let Some(file_mesh) = edit.mesh_of(node) else { return };
-        if out.iter().all(|t| t.file_mesh != file_mesh) {
-            out.push(Target { file_mesh, file: file.clone(), skeleton });
-        }
-    };
     if args.skeleton.is_none() && !placed.is_empty() {
+        let mut out = Vec::new();
         for node in placed {
             let skin = edit.skin_of(node).and_then(|s| character.skins.get(s)).cloned().unwrap_or_default();
-            add(node, &nodes[&node], Skeleton { rig: character.rig.clone(), skin }, edit);
+            binding::add(&mut out, node, &nodes[&node], &character.rig, skin, edit);
         }
         return Ok(out);
     }
-    let (rig, joints, files) = match &args.skeleton {
+    match &args.skeleton {
         None if edit.skin_count() == 0 => {
-            return Err(format!("{input}: has no skin; name a file that has one with --skeleton").into());
+            Err(format!("{input}: has no skin; name a file that has one with --skeleton").into())
         }
         None => {
             let joints = character.skins[0].joints.clone();
-            let files = joints.iter().map(|&j| character.rig.nodes[j].source).collect();
-            (character.rig.clone(), joints, files)
+            let files: Vec<usize> = joints.iter().map(|&j| character.rig.nodes[j].source).collect();
+            Ok(binding::put_under(character, edit, &character.rig, &joints, &files)?)
         }
         Some(path) => {
             let (rig, joints) = read_skeleton(path)?;
-            let new = |n: &dermis::character::RigNode| NewNode {
-                name: n.name.clone(),
-                parent: n.parent,
-                local: n.rest,
-                base: n.base,
-            };
-            let first = edit.add_nodes(&rig.nodes.iter().map(new).collect::<Vec<_>>())?;
-            let files: Vec<usize> = joints.iter().map(|j| first + j).collect();
-            (rig, joints, files)
+            Ok(binding::put_under_new(character, edit, &rig, &joints)?)
         }
-    };
-    let places = joint_worlds(&character.rig, &Pose::rest(&character.rig))?;
-    for (&node, file) in &nodes {
-        let place = character.rig.nodes.iter().position(|n| n.source == node).map_or(Affine::IDENTITY, |r| places[r]);
-        // A node under a skin is not where its own transform says, but where its mesh's space is: at the scene's origin.
-        let place = if edit.skin_of(node).is_some() { Affine::IDENTITY } else { place };
-        let skin = skin_at_rest("bound", &rig, &joints, &place)?;
-        let index = edit.add_skin(&skin.name, &files, &skin.inverse_binds)?;
-        edit.set_skin(node, index)?;
-        add(node, file, Skeleton { rig: rig.clone(), skin }, edit);
     }
-    Ok(out)
 }
 
 /// The joints of a file and the nodes above them, parents first.

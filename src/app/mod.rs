@@ -3,12 +3,15 @@
 mod adapters;
 mod bench;
 mod bind;
+mod binding;
 mod device;
 mod info;
 mod model;
 mod output;
 mod pose;
+mod preset;
 mod prune;
+mod pruning;
 mod render;
 mod skin;
 mod textures;

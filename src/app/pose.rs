@@ -117,7 +117,8 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
             let pose = Some(blended.pose.clone());
             let pictures = textures::of_samples(&space, &character, Path::new(&args.space))?;
-            let textures = pictures.map(|pictures| (pictures, blended.samples.clone()));
+            let weights = space.surface_weights(&space.surfaces(&character)?, &state, 0.0)?;
+            let textures = pictures.map(|pictures| (pictures, weights));
             let shot = Shot { clip: None, pose, textures, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };
             let (picture, _) = shot.take(character, adapter)?;
             picture.save(out)?;
@@ -264,7 +265,8 @@ fn point(option: &str, text: &str, dimensions: usize) -> Result<[f32; 3], String
     Ok(std::array::from_fn(|i| numbers.get(i).copied().unwrap_or(0.0)))
 }
 
-fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
+/// What the JSON says: corners with their weights, joints, quality.
+pub fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
     let dimensions = space.coordinates().dimensions();
     let corners = space.corners().iter().zip(&blended.corners).enumerate().map(|(i, (corner, weight))| {
         let sample = corner.samples[state.selected(i).unwrap_or(0)];

@@ -1,17 +1,17 @@
 //! `dermis prune`: fixed-width weights into a copy of a file.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use dermis::Character;
-use dermis::influence::{self, Influences, Moving, PruneContext, PruneOptions, Report, Symmetry};
-use dermis::io::{FileEdit, FileMesh};
+use dermis::influence::Report;
+use dermis::io::FileEdit;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::preset::{Redistribute, Settings, Ties, read_priorities};
 use super::weights::Weights;
-use super::{Outcome, model, output};
+use super::{Outcome, model, output, pruning};
 
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
 #[derive(clap::Args)]
@@ -22,21 +22,26 @@ pub struct Args {
     /// A .glb (or .vrm) file, or for several inputs a folder.
     #[arg(short, long, value_name = "OUT.glb|DIR/")]
     output: PathBuf,
-    /// Influences kept per vertex.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
-    max_influences: u8,
-    /// Who gets the weight of removed influences.
-    #[arg(long, value_enum, default_value_t)]
-    redistribute: Redistribute,
-    /// Who stays when weights are equal; each rule falls back to those after it.
-    #[arg(long, value_enum, default_value_t)]
-    ties: Ties,
+    /// Settings that the viewer saved: JSON of the form {"dermis": "prune-preset", "version": 1, "max_influences": 4,
+    /// "redistribute": "proportional", "ties": "neighbours", "weights": "u8", "priority": {"bone name": number}}. Keys that are
+    /// left out keep their defaults; the options below go before the preset's.
+    #[arg(long, value_name = "FILE")]
+    preset: Option<PathBuf>,
+    /// Influences kept per vertex, 1…8 [default: 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=8))]
+    max_influences: Option<u8>,
+    /// Who gets the weight of removed influences [default: proportional].
+    #[arg(long, value_enum)]
+    redistribute: Option<Redistribute>,
+    /// Who stays when weights are equal; each rule falls back to those after it [default: neighbours].
+    #[arg(long, value_enum)]
+    ties: Option<Ties>,
     /// JSON of the form {"bone name": number}; of equal weights, that of the higher number stays.
     #[arg(long, value_name = "FILE")]
     priority: Option<PathBuf>,
-    /// How the weights are stored.
-    #[arg(long, value_enum, default_value_t)]
-    weights: Weights,
+    /// How the weights are stored [default: u8].
+    #[arg(long, value_enum)]
+    weights: Option<Weights>,
     /// Write what was done as JSON.
     #[arg(long, value_name = "R.json")]
     report: Option<PathBuf>,
@@ -45,52 +50,24 @@ pub struct Args {
     force: bool,
 }
 
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Redistribute {
-    /// In proportion to what they have.
-    #[default]
-    Proportional,
-    /// The same for each.
-    Equal,
-    /// The heaviest removed weight is taken off all: no jumps between neighbouring vertices.
-    Continuous,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Ties {
-    /// The bone that is heavier around the vertex.
-    #[default]
-    Neighbours,
-    /// The bone of higher --priority.
-    Priority,
-    /// The bone (or left/right pair) of lower index.
-    Index,
-}
-
 impl Args {
-    fn options(&self) -> PruneOptions {
-        PruneOptions {
-            max: self.max_influences.into(),
-            redistribute: match self.redistribute {
-                Redistribute::Proportional => influence::Redistribute::Proportional,
-                Redistribute::Equal => influence::Redistribute::Equal,
-                Redistribute::Continuous => influence::Redistribute::Continuous,
-            },
-            ties: match self.ties {
-                Ties::Neighbours => influence::Ties::Neighbours,
-                Ties::Priority => influence::Ties::Priority,
-                Ties::Index => influence::Ties::Index,
-            },
+    /// The preset's settings, or the defaults, with what the command line says instead.
+    fn settings(&self) -> Result<Settings, Box<dyn Error>> {
+        let mut settings = self.preset.as_deref().map(Settings::read).transpose()?.unwrap_or_default();
+        settings.max_influences = self.max_influences.unwrap_or(settings.max_influences);
+        settings.redistribute = self.redistribute.unwrap_or(settings.redistribute);
+        settings.ties = self.ties.unwrap_or(settings.ties);
+        settings.weights = self.weights.unwrap_or(settings.weights);
+        if let Some(path) = &self.priority {
+            settings.priorities = read_priorities(path)?;
         }
+        Ok(settings)
     }
 }
 
-/// Priorities by bone name.
-type Priorities = BTreeMap<String, f32>;
-
 pub fn run(args: Args) -> Outcome {
     args.inputs.iter().try_for_each(|input| model::needs_file(input))?;
-    let priorities = args.priority.as_deref().map(read_priorities).transpose()?.unwrap_or_default();
+    let settings = args.settings()?;
     let targets = targets(&args)?;
     if let Some(report) = &args.report {
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
@@ -108,7 +85,7 @@ pub fn run(args: Args) -> Outcome {
     for (input, target) in args.inputs.iter().zip(&targets) {
         bar.set_message(input.display().to_string());
         let outcome = match target {
-            Ok(target) => prune_file(input, target, &args, &priorities).map_err(|e| e.to_string()),
+            Ok(target) => prune_file(input, target, &settings).map_err(|e| e.to_string()),
             Err(problem) => Err(problem.clone()),
         };
         if let Err(problem) = &outcome
@@ -121,7 +98,7 @@ pub fn run(args: Args) -> Outcome {
     }
     bar.finish_and_clear();
     if let Some(path) = &args.report {
-        let json = report_json(&args, &outcomes);
+        let json = report_json(&args, &settings, &outcomes);
         output::write(path, |out| Ok(serde_json::to_writer_pretty(out, &json)?))?;
     }
     match <[_; 1]>::try_from(outcomes) {
@@ -172,15 +149,6 @@ fn targets(args: &Args) -> Result<Vec<Result<PathBuf, String>>, Box<dyn Error>> 
     Ok(args.inputs.iter().map(&mut target).collect())
 }
 
-fn read_priorities(path: &Path) -> Result<Priorities, Box<dyn Error>> {
-    let fail = |e: std::io::Error| format!("{}: {e}", path.display());
-    if !std::fs::metadata(path).map_err(fail)?.is_file() {
-        return Err(format!("{}: is not a regular file", path.display()).into());
-    }
-    let text = std::fs::read(path).map_err(fail)?;
-    Ok(serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))?)
-}
-
 /// A file that was pruned.
 struct Done {
     target: PathBuf,
@@ -188,79 +156,36 @@ struct Done {
     warnings: Vec<String>,
 }
 
-fn prune_file(input: &Path, target: &Path, args: &Args, priorities: &Priorities) -> Result<Done, Box<dyn Error>> {
+fn prune_file(input: &Path, target: &Path, settings: &Settings) -> Result<Done, Box<dyn Error>> {
+    let priorities = &settings.priorities;
     let character = dermis::io::load(input)?;
     let mut edit = FileEdit::open(input)?;
     let mut warnings = character.warnings.clone();
     warnings.extend_from_slice(edit.warnings());
     let mut used = vec![false; priorities.len()];
     let mut report = Report::default();
-    let skinned: Vec<_> = character.parts.iter().filter(|p| !p.rigid).collect();
-    let mut meshes: Vec<usize> = skinned.iter().map(|p| p.mesh).collect();
-    meshes.sort_unstable();
-    meshes.dedup();
-    if meshes.is_empty() {
+    let sheets = pruning::sheets(&character);
+    if sheets.is_empty() {
         warnings.push("has no skinned mesh: nothing to prune".into());
     }
-    for mesh in meshes {
-        let parts: Vec<_> = skinned.iter().filter(|p| p.mesh == mesh).collect();
-        let file = FileMesh::new(&character.meshes[mesh]);
-        let skin = &character.skins[parts[0].skin];
-        let names: Vec<&str> = skin.joints.iter().map(|&j| character.rig.nodes[j].name.as_str()).collect();
-        let priority: Vec<f32> = names.iter().map(|n| priorities.get(*n).copied().unwrap_or(0.0)).collect();
-        priorities.keys().zip(&mut used).for_each(|(name, used)| *used |= names.contains(&name.as_str()));
-        let symmetry = Symmetry::of_skin(&character.rig, skin);
-        let context = PruneContext {
-            positions: &file.positions,
-            indices: &file.indices,
-            priority: &priority,
-            symmetry: symmetry.as_ref(),
-        };
-        let options = args.options();
-        let pruned = influence::prune(&file.influences, &options, &context)?;
-        let Some(file_mesh) = edit.mesh_of(parts[0].node) else {
-            return Err(format!("{}: nodes[{}] shows no mesh", input.display(), parts[0].node).into());
-        };
-        let after = args.weights.store(&mut edit, file_mesh, &file, &pruned, options.ties, &context)?;
-        let displacement = measure(&character, &parts, &file, &after)?;
-        report.add(&Report { cleaned: character.meshes[mesh].cleaned, prune: pruned.report, displacement });
+    for sheet in &sheets {
+        let named = |name: &String| sheet.names.contains(name);
+        priorities.keys().zip(&mut used).for_each(|(name, used)| *used |= named(name));
+        let stored = sheet.store(&sheet.file.influences, settings, true)?;
+        sheet.put(&mut edit, &stored).map_err(|e| format!("{}: {e}", input.display()))?;
+        let (displacement, _) = sheet.displacements(&character, &sheet.file.influences, &stored.influences)?;
+        let cleaned = character.meshes[sheet.mesh].cleaned;
+        report.add(&Report { cleaned, prune: stored.report, displacement: Some(displacement) });
     }
     for (name, _) in priorities.keys().zip(&used).filter(|(_, used)| !**used) {
-        warnings.push(format!("--priority names {name:?}, but no joint has that name"));
+        warnings.push(format!("a priority is for {name:?}, but no joint has that name"));
     }
     let glb = edit.to_glb()?;
     output::write(target, |out| Ok(out.write_all(&glb)?))?;
     Ok(Done { target: target.to_path_buf(), report, warnings })
 }
 
-/// The largest displacement over the skins that show a mesh.
-fn measure(
-    character: &Character,
-    parts: &[&&dermis::character::Part],
-    file: &FileMesh,
-    after: &Influences,
-) -> Result<Option<influence::Displacement>, dermis::Error> {
-    let mut skins: Vec<usize> = parts.iter().map(|p| p.skin).collect();
-    skins.sort_unstable();
-    skins.dedup();
-    let mut worst: Option<influence::Displacement> = None;
-    for skin in skins {
-        let moving = Moving {
-            rig: &character.rig,
-            skin: &character.skins[skin],
-            positions: &file.positions,
-            clips: &character.clips,
-        };
-        let mut found = influence::displacement(&moving, &file.influences, after)?;
-        found.mesh = character.meshes[parts[0].mesh].name.clone();
-        if worst.as_ref().is_none_or(|w| found.metres > w.metres) {
-            worst = Some(found);
-        }
-    }
-    Ok(worst)
-}
-
-fn report_json(args: &Args, outcomes: &[Result<Done, String>]) -> serde_json::Value {
+fn report_json(args: &Args, settings: &Settings, outcomes: &[Result<Done, String>]) -> serde_json::Value {
     let files: Vec<serde_json::Value> = args
         .inputs
         .iter()
@@ -283,10 +208,10 @@ fn report_json(args: &Args, outcomes: &[Result<Done, String>]) -> serde_json::Va
     serde_json::json!({
         "dermis": "prune-report",
         "version": 1,
-        "max_influences": args.max_influences,
-        "redistribute": name(args.redistribute.to_possible_value()),
-        "ties": name(args.ties.to_possible_value()),
-        "weights": name(args.weights.to_possible_value()),
+        "max_influences": settings.max_influences,
+        "redistribute": name(settings.redistribute.to_possible_value()),
+        "ties": name(settings.ties.to_possible_value()),
+        "weights": name(settings.weights.to_possible_value()),
         "files": files,
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use dermis::Character;
 use dermis::gpu::{
-    Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+    self, Drive, Layout, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
 };
 use dermis::influence::Precision;
 use dermis::io::FilePrimitive;
@@ -52,6 +52,8 @@ enum Method {
     /// Linear blend skinning.
     #[default]
     Linear,
+    /// Dual quaternion skinning: twisted limbs keep their volume.
+    DualQuaternion,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -82,12 +84,15 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if clip.is_none() && args.time != 0.0 {
         eprintln!("warning: --time has no effect without --clip");
     }
-    let Method::Linear = args.method;
+    let method = match args.method {
+        Method::Linear => gpu::Method::Linear,
+        Method::DualQuaternion => gpu::Method::DualQuaternion,
+    };
     let precision = match args.weights {
         Weights::Fine => Precision::Fine,
         Weights::Compact => Precision::Compact,
     };
-    let options = MeshOptions { max_influences: args.max_influences.into(), precision };
+    let options = MeshOptions { max_influences: args.max_influences.into(), precision, method };
     let (device, queue, info) = device::open(adapter)?;
     let skinned = skin(&device, &queue, &character, clip, args.time, options)?;
     let primitives = dermis::io::file_vertices(&character);
@@ -121,7 +126,8 @@ fn skin(
     if let Some(clip) = clip {
         clip.sample(time, &mut pose);
     }
-    let mut skinner = Skinner::new(device, &SkinnerDescriptor::default())?;
+    let mut skinner =
+        Skinner::new(device, &SkinnerDescriptor { layout: Layout::Full, ..SkinnerDescriptor::default() })?;
     let descriptor = RigDescriptor { rig: &character.rig, skins: &character.skins, clips: &[] };
     let rig = skinner.add_rig(&descriptor)?;
     let mut meshes = HashMap::new();

@@ -31,14 +31,19 @@ mod input;
 mod jobs;
 mod mode;
 mod panel;
+mod pick;
 pub mod picture;
 mod play;
+mod pose_mode;
 mod projection;
 pub mod scene;
 mod session;
 mod shell;
+mod skeleton;
+mod source;
 mod thumbnail;
 mod undo;
+mod weights;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -50,7 +55,12 @@ use super::{Outcome, model, output};
 
 /// The tabs, from left to right.
 fn modes() -> Vec<Box<dyn mode::Mode>> {
-    vec![Box::new(play::Play::default())]
+    vec![
+        Box::new(play::Play::default()),
+        Box::new(pose_mode::PoseMode::default()),
+        Box::new(weights::WeightsMode::default()),
+        Box::new(skeleton::SkeletonMode::default()),
+    ]
 }
 
 /// Opens the viewer.

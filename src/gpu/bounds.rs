@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::character::CharacterId;
+use super::memory::{Budget, Usage};
 use super::pages::largest_binding;
 use super::ranges::Ranges;
 use super::skinner::Skinner;
@@ -64,11 +65,13 @@ pub(crate) struct Boxes {
     /// The newest boxes on the CPU, and the frame they are of.
     arrived: Vec<[u32; 8]>,
     arrived_frame: u64,
+    budget: Budget,
 }
 
 impl Boxes {
-    pub fn new(device: &wgpu::Device) -> Self {
+    pub fn new(device: &wgpu::Device, budget: &Budget) -> Self {
         let capacity = 1 << 6;
+        budget.take_anyway(u64::from(capacity) * BOX_BYTES);
         Self {
             ranges: Ranges::new(capacity),
             buffer: make(device, u64::from(capacity), wgpu::BufferUsages::STORAGE),
@@ -77,7 +80,17 @@ impl Boxes {
             copies: Vec::new(),
             arrived: Vec::new(),
             arrived_frame: 0,
+            budget: budget.clone(),
         }
+    }
+
+    /// Of the boxes, and of their copies for the CPU.
+    pub fn usage(&self) -> (Usage, Usage) {
+        let bytes = |count: u32| u64::from(count) * BOX_BYTES;
+        let copies = self.copies.iter().map(|c| c.buffer.size()).sum();
+        let on_their_way = self.copies.iter().filter(|c| c.state.is_some()).map(|c| c.buffer.size()).sum();
+        let boxes = Usage { allocated: bytes(self.ranges.capacity()), used: bytes(self.ranges.used()) };
+        (boxes, Usage { allocated: copies, used: on_their_way })
     }
 
     /// A box, and whether the buffer was replaced by a larger one.
@@ -92,7 +105,9 @@ impl Boxes {
         if old >= limit {
             return Err(Error::DeviceLimit { what: "boxes of parts", needed: old + 1, limit });
         }
-        let capacity = (2 * old).min(limit);
+        let capacity = self.budget.capacity(old + 1, (2 * old).min(limit), BOX_BYTES);
+        self.budget.take(capacity * BOX_BYTES)?;
+        self.budget.give(old * BOX_BYTES);
         self.ranges.grow(capacity as u32);
         let larger = make(device, capacity, wgpu::BufferUsages::STORAGE);
         let outgrown = std::mem::replace(&mut self.buffer, larger);
@@ -197,8 +212,8 @@ impl Skinner {
             return Err(Error::OutOfRange { what: "part", index: part, count: data.parts.len() });
         };
         let Some(boxes) = &self.boxes else { return Ok(None) };
-        // What arrived earlier is of another character in the same place.
-        if data.first_frame.is_none_or(|first| first > boxes.arrived_frame) {
+        // What arrived earlier is of another part in the same place.
+        if found.first_frame.is_none_or(|first| first > boxes.arrived_frame) {
             return Ok(None);
         }
         Ok(boxes.arrived.get(found.bounds as usize).map(|&words| Bounds::from_words(words)))

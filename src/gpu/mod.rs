@@ -6,12 +6,17 @@
 
 mod bounds;
 mod character;
+mod clips;
+mod dual;
 mod frame;
+mod joints;
+mod memory;
 mod mesh;
 mod mirror;
 mod pages;
 mod pose;
 mod ranges;
+mod read_back;
 mod readback;
 mod record;
 mod rig;
@@ -19,13 +24,18 @@ mod schedule;
 mod skin;
 mod skinner;
 mod space;
+mod spawn;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
-pub use character::{CharacterId, Drive, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use character::{CharacterId, Drive, Layout, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use clips::{ClipLayer, MAX_LAYERS, MaskId, WeightFade};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
-pub use mesh::MeshOptions;
+pub use joints::BufferRange;
+pub use memory::{Memory, Usage};
+pub use mesh::{MeshOptions, Method};
+pub use read_back::ReadBack;
 pub use readback::{SkinnedVertices, read_vertices};
 pub use rig::RigDescriptor;
 pub use skin::{CHUNK, Pipelines};

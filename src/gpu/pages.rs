@@ -1,5 +1,6 @@
 //! Storage that grows by adding pages, so that what hosts have bound never moves.
 
+use super::memory::{Budget, Usage};
 use super::ranges::Ranges;
 use crate::{Error, Result};
 
@@ -25,6 +26,8 @@ pub(crate) struct PageKind {
     /// Label and bytes per element of each stream.
     pub streams: &'static [(&'static str, u64)],
     pub usage: wgpu::BufferUsages,
+    /// What the first stream may be used for besides.
+    pub first_usage: wgpu::BufferUsages,
     /// Elements of the first page.
     pub first_capacity: u32,
 }
@@ -42,16 +45,17 @@ pub(crate) struct Pages {
     kind: PageKind,
     /// Elements no page may exceed, by the device's limits.
     largest: u32,
+    budget: Budget,
     pub pages: Vec<Page>,
 }
 
 impl Pages {
-    pub fn new(device: &wgpu::Device, kind: PageKind) -> Self {
+    pub fn new(device: &wgpu::Device, budget: &Budget, kind: PageKind) -> Self {
         let bytes = largest_binding(device);
         let widest = kind.streams.iter().map(|s| s.1).max().unwrap_or(4);
         // Indices are u32 words in the shader.
         let largest = (bytes / widest).min(u64::from(u32::MAX) / widest.div_ceil(4)) as u32;
-        Self { kind, largest, pages: Vec::new() }
+        Self { kind, largest, budget: budget.clone(), pages: Vec::new() }
     }
 
     /// Room for `count` elements in one page: the first that has it, else a new one.
@@ -69,12 +73,15 @@ impl Pages {
             }
         }
         let doubled = self.pages.last().map_or(self.kind.first_capacity, |p| p.ranges.capacity().saturating_mul(2));
-        let capacity = doubled.max(count).min(self.largest);
-        let buffers = self.kind.streams.iter().map(|&(label, bytes)| {
+        let wanted = doubled.max(count).min(self.largest);
+        let bytes = self.bytes_per_element();
+        let capacity = self.budget.capacity(u64::from(count), u64::from(wanted), bytes) as u32;
+        self.budget.take(u64::from(capacity) * bytes)?;
+        let buffers = self.kind.streams.iter().enumerate().map(|(i, &(label, bytes))| {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
                 size: (u64::from(capacity) * bytes).next_multiple_of(4),
-                usage: self.kind.usage,
+                usage: if i == 0 { self.kind.usage | self.kind.first_usage } else { self.kind.usage },
                 mapped_at_creation: false,
             })
         });
@@ -82,6 +89,17 @@ impl Pages {
         let start = page.ranges.allocate(count).unwrap_or(0);
         self.pages.push(page);
         Ok(Place { page: self.pages.len() as u32 - 1, start, count })
+    }
+
+    fn bytes_per_element(&self) -> u64 {
+        self.kind.streams.iter().map(|s| s.1).sum()
+    }
+
+    pub fn usage(&self) -> Usage {
+        let sum = |of: fn(&Ranges) -> u32| {
+            self.pages.iter().map(|p| u64::from(of(&p.ranges))).sum::<u64>() * self.bytes_per_element()
+        };
+        Usage { allocated: sum(Ranges::capacity), used: sum(Ranges::used) }
     }
 
     pub fn release(&mut self, place: Place) {

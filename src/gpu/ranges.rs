@@ -6,6 +6,8 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Ranges {
     capacity: u32,
+    /// Elements handed out.
+    used: u32,
     /// Free ranges by start; never empty ranges, never adjacent.
     free: Vec<Range<u32>>,
 }
@@ -19,6 +21,11 @@ impl Ranges {
 
     pub fn capacity(&self) -> u32 {
         self.capacity
+    }
+
+    /// Elements handed out.
+    pub fn used(&self) -> u32 {
+        self.used
     }
 
     /// Adds room at the end.
@@ -37,6 +44,7 @@ impl Ranges {
         }
         let i = self.free.iter().position(|r| r.end - r.start >= count)?;
         let start = self.free[i].start;
+        self.used += count;
         self.free[i].start += count;
         if self.free[i].is_empty() {
             self.free.remove(i);
@@ -47,6 +55,7 @@ impl Ranges {
     /// Gives back what `allocate` handed out.
     pub fn release(&mut self, start: u32, count: u32) {
         if count > 0 {
+            self.used -= count;
             self.insert(start..start + count);
         }
     }

@@ -1,6 +1,7 @@
-//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU.
+//! The explicit read-back of skinned vertices: the only calls of the crate that wait for the GPU. `read_back.rs` has the one
+//! that does not.
 
-use super::character::Vertices;
+use super::character::{Layout, Vertices};
 use super::frame::{decode_normal, decode_tangent};
 use crate::{Error, Result};
 
@@ -23,13 +24,24 @@ pub struct SkinnedVertices {
 pub fn read_vertices(device: &wgpu::Device, queue: &wgpu::Queue, vertices: &Vertices<'_>) -> Result<SkinnedVertices> {
     let (first, end) = (u64::from(vertices.range.start), u64::from(vertices.range.end));
     let positions = read_range(device, queue, vertices.positions, 12 * first..12 * end)?;
-    let frames = read_range(device, queue, vertices.frames, 8 * first..8 * end)?;
-    let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(&frames);
-    Ok(SkinnedVertices {
-        positions: bytemuck::pod_collect_to_vec(&positions),
-        normals: frames.iter().map(|&f| decode_normal(f)).collect(),
-        tangents: frames.iter().map(|&f| decode_tangent(f)).collect(),
-    })
+    let stride = vertices.layout.stride();
+    let frames = read_range(device, queue, vertices.frames, stride * first..stride * end)?;
+    Ok(decode(&positions, &frames, vertices.layout))
+}
+
+/// Vertices from the bytes of their streams.
+pub(super) fn decode(positions: &[u8], frames: &[u8], layout: Layout) -> SkinnedVertices {
+    let (normals, tangents) = match layout {
+        Layout::Packed => {
+            let frames: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(frames);
+            frames.iter().map(|&f| (decode_normal(f), decode_tangent(f))).unzip()
+        }
+        Layout::Full => {
+            let frames: Vec<[f32; 7]> = bytemuck::pod_collect_to_vec(frames);
+            frames.iter().map(|&[x, y, z, s, t, u, sign]| ([x, y, z], [s, t, u, sign])).unzip()
+        }
+    };
+    SkinnedVertices { positions: bytemuck::pod_collect_to_vec(positions), normals, tangents }
 }
 
 /// Bytes `range` of a buffer with `COPY_SRC` usage; offsets are multiples of 4.

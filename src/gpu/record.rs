@@ -1,6 +1,9 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
-use super::character::{CharacterData, DriveState, Slot, Todo, clip_time};
+use super::character::{CharacterData, DriveState, PartData, Slot, Todo, clip_time};
+use super::clips::write_state;
+use super::dual::{DUAL_ROWS, dual_of_pose};
+use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
 use super::rig::RigData;
 use super::schedule::{Dispatch, Work, schedule};
@@ -11,6 +14,9 @@ use super::space::SpaceData;
 /// A looping clip's start moves on by whole loops after this many seconds, so that f32 differences stay exact enough.
 const REBASE_SECONDS: f64 = 256.0;
 
+/// Flag of a character of which some parts are skinned for the first time; the shader does not see it.
+const PARTLY_FRESH: u32 = 4;
+
 /// What the passes of one frame read besides the assets, and scratch kept for its capacity.
 #[derive(Debug)]
 pub(super) struct Frame {
@@ -19,7 +25,8 @@ pub(super) struct Frame {
     batches: wgpu::Buffer,
     batch_stride: u32,
     posed_buffer: wgpu::Buffer,
-    pose_batch: wgpu::Buffer,
+    /// One uniform record per pipeline of the pose pass, `batch_stride` bytes apart.
+    pose_batches: wgpu::Buffer,
     /// Workgroups a dispatch may have per dimension; larger grids fold to 2-D.
     pub largest_grid: u32,
     /// (asset page, output page, bind group).
@@ -33,8 +40,9 @@ pub(super) struct Frame {
     unused: [wgpu::Buffer; 2],
     /// Slots of the characters in the tables, ascending, with their flags.
     scheduled: Vec<(u32, u32)>,
-    /// Records of the characters the pose pass works on; and those it has been told of.
-    posed: Vec<u32>,
+    /// Records of the characters the pose pass works on, by pipeline; and those it has been told of.
+    posed: [Vec<u32>; 3],
+    posed_records: Vec<u32>,
     posed_uploaded: Vec<u32>,
     /// The tables must be rebuilt even if the same slots are to be skinned.
     pub membership_changed: bool,
@@ -51,13 +59,19 @@ pub(super) struct Frame {
 impl Frame {
     pub fn new(device: &wgpu::Device) -> Self {
         let limits = device.limits();
-        let batch_stride = limits.min_uniform_buffer_offset_alignment.max(size_of::<Batch>() as u32);
+        let record = size_of::<Batch>().max(size_of::<PoseBatch>());
+        let batch_stride = limits.min_uniform_buffer_offset_alignment.max(record as u32);
         Self {
             tables: buffer(device, "dermis tables", 1 << 12, wgpu::BufferUsages::STORAGE),
             batches: buffer(device, "dermis batches", u64::from(batch_stride), wgpu::BufferUsages::UNIFORM),
             batch_stride,
             posed_buffer: buffer(device, "dermis posed", 1 << 8, wgpu::BufferUsages::STORAGE),
-            pose_batch: buffer(device, "dermis pose batch", size_of::<PoseBatch>() as u64, wgpu::BufferUsages::UNIFORM),
+            pose_batches: buffer(
+                device,
+                "dermis pose batches",
+                3 * u64::from(batch_stride),
+                wgpu::BufferUsages::UNIFORM,
+            ),
             largest_grid: limits.max_compute_workgroups_per_dimension,
             skin_groups: Vec::new(),
             pose_group: None,
@@ -66,7 +80,8 @@ impl Frame {
             reset_pipeline: None,
             unused: [0, 1].map(|_| buffer(device, "dermis unused", 16, wgpu::BufferUsages::STORAGE)),
             scheduled: Vec::new(),
-            posed: Vec::new(),
+            posed: [const { Vec::new() }; 3],
+            posed_records: Vec::new(),
             posed_uploaded: Vec::new(),
             membership_changed: false,
             recorded: true,
@@ -76,6 +91,14 @@ impl Frame {
             table_rows: Vec::new(),
             batch_bytes: Vec::new(),
         }
+    }
+
+    /// Bytes of what a frame reads besides the assets.
+    pub fn usage(&self) -> Usage {
+        let buffers = [&self.tables, &self.batches, &self.posed_buffer, &self.pose_batches];
+        let all = buffers.into_iter().chain(&self.unused).map(wgpu::Buffer::size).sum();
+        let rows = 16 * self.table_rows.len() + self.batch_bytes.len() + 4 * self.posed_uploaded.len();
+        Usage { allocated: all, used: rows as u64 }
     }
 
     /// A shared buffer was replaced: the bind groups are made anew by the next `prepare`.
@@ -95,6 +118,10 @@ impl Skinner {
         self.states.flush(queue);
         self.palettes.flush(queue);
         self.morph_weights.flush(queue);
+        if let Some(joints) = &mut self.joints {
+            joints.flush(queue);
+        }
+        self.keep_outgrown(device, queue);
         self.upload_posed(device, queue, seconds);
         if self.frame.membership_changed || self.frame.active != self.frame.scheduled {
             self.build_tables(device, queue);
@@ -113,7 +140,7 @@ impl Skinner {
         }
         frame.number += u64::from(frame.recorded);
         frame.active.clear();
-        frame.posed.clear();
+        frame.posed.iter_mut().for_each(Vec::clear);
         for (index, slot) in self.slots.iter_mut().enumerate() {
             let Slot { character: Some(character), .. } = slot else { continue };
             if frame.recorded {
@@ -122,20 +149,39 @@ impl Skinner {
                 character.todo = if character.todo == Todo::Skin && !made_up { Todo::Settle } else { Todo::Nothing };
             }
             let rig = &self.rigs[character.rig as usize];
-            let playing = advance(character, rig, seconds);
-            if character.visible && (character.changed || playing) {
+            let due = is_due(character, seconds);
+            let playing = due && advance(character, rig, seconds);
+            if character.visible && due && (character.changed || playing) {
+                character.due = false;
                 character.todo = Todo::Skin;
                 character.first_frame.get_or_insert(frame.number);
+                character.parts.iter_mut().for_each(|p| _ = p.first_frame.get_or_insert(frame.number));
                 let (palette, joints) = character.palette;
                 match character.drive {
                     DriveState::Local => {
                         let out = palette as usize..(palette + joints) as usize;
                         // Cannot fail: `drive` checked the pose's length.
                         let _ = rig.palettes(&character.pose, &mut self.worlds, &mut self.palettes.data[out]);
+                        let ranges = [character.palette, character.dual];
+                        dual_of_pose(rig, &character.pose, &mut self.turns, &mut self.palettes.data, ranges);
                         self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
+                        if let (Some(mirror), Some((start, count))) = (&mut self.joints, character.joints) {
+                            let out = &mut mirror.data[start as usize..(start + count) as usize];
+                            out.iter_mut().zip(&self.worlds).for_each(|(out, world)| *out = (*world).into());
+                            mirror.changed(queue, start, count);
+                        }
                     }
-                    DriveState::Palette => self.palettes.changed(queue, palette, joints),
-                    DriveState::Clip { .. } | DriveState::Space { .. } => {
+                    DriveState::External => {}
+                    DriveState::Palette => {
+                        self.palettes.changed(queue, palette, joints);
+                        self.palettes.changed(queue, character.dual.0, character.dual.1);
+                    }
+                    DriveState::Clip { .. } | DriveState::Clips(_) | DriveState::Space { .. } => {
+                        if let DriveState::Clips(layers) = &character.drive {
+                            let state = &mut self.states.data[character.state.0 as usize..];
+                            character.state_dirty = write_state(character, layers, rig, &self.masks, state);
+                        }
                         let dirty = std::mem::take(&mut character.state_dirty);
                         self.states.changed(queue, character.state.0 + dirty.start, dirty.len() as u32);
                         let record = record_of(character, rig, &self.spaces);
@@ -144,38 +190,52 @@ impl Skinner {
                             self.records.data[at] = record;
                             self.records.changed(queue, at as u32, 1);
                         }
-                        let time = character.clip_time as f32;
-                        if let DriveState::Clip { clip, .. } = character.drive {
-                            for (p, part) in character.parts.iter().enumerate() {
-                                let weights = part.morphs.0 as usize..(part.morphs.0 + part.morphs.1) as usize;
-                                rig.clips[clip].sample_morphs(p, time, &mut self.morph_weights.data[weights]);
-                            }
+                    }
+                }
+                if std::mem::take(&mut character.weights_changed) {
+                    for part in &character.parts {
+                        let (first, count) = part.morphs;
+                        if part.own_weights == first {
+                            self.morph_weights.changed(queue, first, count);
+                        } else if matches!(character.drive, DriveState::Clips(_)) {
+                            // The pose pass makes the others.
+                            self.morph_weights.changed(queue, part.own_weights, count);
+                        } else {
+                            let own = part.own_weights as usize..(part.own_weights + count) as usize;
+                            self.morph_weights.data.copy_within(own, first as usize);
+                            self.morph_weights.changed(queue, first, part.weight_count());
                         }
                     }
                 }
-                for part in &character.parts {
-                    self.morph_weights.changed(queue, part.morphs.0, part.morphs.1);
-                }
+                character.posed_at = seconds;
                 character.changed = false;
             }
-            if let (false, Some(boxes)) = (character.boxed, &self.boxes) {
-                character.boxed = true;
-                character.parts.iter().for_each(|part| boxes.empty(queue, part.bounds));
+            if let Some(boxes) = &self.boxes {
+                for part in character.parts.iter_mut().filter(|p| !p.boxed) {
+                    part.boxed = true;
+                    boxes.empty(queue, part.bounds);
+                }
             }
             if character.todo != Todo::Nothing {
                 let mut flags = 0;
                 if self.previous {
+                    let is_fresh = |part: &PartData| part.first_frame == Some(frame.number);
                     flags = match character.todo {
                         Todo::Settle => SETTLE,
-                        _ if character.first_frame == Some(frame.number) => FRESH,
+                        _ if character.parts.iter().all(is_fresh) => FRESH,
+                        _ if character.parts.iter().any(is_fresh) => PARTLY_FRESH,
                         _ => 0,
                     };
                 }
                 frame.active.push((index as u32, flags));
-                if character.todo == Todo::Skin
-                    && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
-                {
-                    frame.posed.push(character.record.0);
+                if character.todo == Todo::Skin && character.drive.on_gpu() {
+                    let large = Scratch::rows(rig.node_count(), character.is_dual()) > 0;
+                    let pipeline = match character.drive {
+                        DriveState::Clip { .. } if !large => 0,
+                        DriveState::Clips(_) if !large => 1,
+                        _ => 2,
+                    };
+                    frame.posed[pipeline].push(character.record.0);
                 }
             }
         }
@@ -184,23 +244,27 @@ impl Skinner {
     /// Tells the pose pass whom to pose and what time it is.
     fn upload_posed(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, seconds: f64) {
         let frame = &mut self.frame;
-        let count = frame.posed.len() as u32;
-        if count == 0 {
-            return;
+        frame.posed_records.clear();
+        for (posed, i) in frame.posed.iter().zip(0..) {
+            let offset = i * u64::from(frame.batch_stride);
+            let count = posed.len() as u32;
+            if count > 0 {
+                let (first, grid_width) = (frame.posed_records.len() as u32, count.min(frame.largest_grid));
+                let batch = PoseBatch { first, count, grid_width, unused: 0, now: split_seconds(seconds) };
+                queue.write_buffer(&frame.pose_batches, offset, bytemuck::bytes_of(&batch));
+                frame.posed_records.extend_from_slice(posed);
+            }
         }
-        if frame.posed != frame.posed_uploaded {
-            let bytes: &[u8] = bytemuck::cast_slice(&frame.posed);
+        if !frame.posed_records.is_empty() && frame.posed_records != frame.posed_uploaded {
+            let bytes: &[u8] = bytemuck::cast_slice(&frame.posed_records);
             if frame.posed_buffer.size() < bytes.len() as u64 {
                 let size = (bytes.len() as u64).next_power_of_two();
                 frame.posed_buffer = buffer(device, "dermis posed", size, wgpu::BufferUsages::STORAGE);
                 frame.pose_group = None;
             }
             queue.write_buffer(&frame.posed_buffer, 0, bytes);
-            frame.posed_uploaded.clone_from(&frame.posed);
+            frame.posed_uploaded.clone_from(&frame.posed_records);
         }
-        let grid_width = count.min(frame.largest_grid);
-        let batch = PoseBatch { count, grid_width, now: split_seconds(seconds) };
-        queue.write_buffer(&frame.pose_batch, 0, bytemuck::bytes_of(&batch));
     }
 
     /// Rebuilds and uploads the job and instance tables for the active characters.
@@ -213,13 +277,21 @@ impl Skinner {
             let Some(character) = self.slots[index as usize].character.as_ref() else { continue };
             for part in character.parts.iter().filter(|p| p.output.count > 0) {
                 let mesh = &self.meshes[part.mesh as usize];
+                let flags = match (flags, part.first_frame == Some(frame.number)) {
+                    (PARTLY_FRESH, true) => FRESH,
+                    (PARTLY_FRESH, false) => 0,
+                    _ => flags,
+                };
                 frame.work.push(Work {
                     variant: mesh.variant,
                     asset_page: mesh.place.page,
                     output_page: part.output.page,
                     mesh: part.mesh,
                     output: part.output.start,
-                    palette: character.palette.0 + part.skin_start,
+                    palette: match mesh.variant.dual {
+                        false => character.palette.0 + part.skin_start,
+                        true => 3 * character.dual.0 + DUAL_ROWS * part.skin_start,
+                    },
                     morph_weights: part.morphs.0,
                     box_and_flags: (part.bounds << 2) | flags,
                 });
@@ -274,17 +346,23 @@ impl Skinner {
     /// Makes the bind groups that the passes need and that are not there.
     fn bind(&mut self, device: &wgpu::Device) {
         let frame = &mut self.frame;
-        if !frame.posed.is_empty() && frame.pose_group.is_none() {
-            let buffers = [
-                &frame.pose_batch,
-                &self.rig_words.buffer,
-                &self.records.buffer,
-                &frame.posed_buffer,
-                &self.scratch.buffer,
-                &self.palettes.buffer,
-                &self.states.buffer,
+        if !frame.posed_records.is_empty() && frame.pose_group.is_none() {
+            let batch = wgpu::BufferBinding {
+                buffer: &frame.pose_batches,
+                offset: 0,
+                size: wgpu::BufferSize::new(size_of::<PoseBatch>() as u64),
+            };
+            let resources = [
+                wgpu::BindingResource::Buffer(batch),
+                self.rig_words.buffer.as_entire_binding(),
+                self.records.buffer.as_entire_binding(),
+                frame.posed_buffer.as_entire_binding(),
+                self.scratch.buffer.as_entire_binding(),
+                self.palettes.buffer.as_entire_binding(),
+                self.states.buffer.as_entire_binding(),
+                self.morph_weights.buffer.as_entire_binding(),
+                self.joints.as_ref().map_or(&frame.unused[0], |j| &j.buffer).as_entire_binding(),
             ];
-            let resources = buffers.map(wgpu::Buffer::as_entire_binding);
             frame.pose_group = Some(bind_group(device, "dermis pose", &self.pipelines.pose.layout, resources));
         }
         for dispatch in &frame.dispatches {
@@ -314,14 +392,17 @@ impl Skinner {
         }
     }
 
-    /// Records the frame into the host's encoder: one pose dispatch, then one skin dispatch per kernel variant and page;
+    /// Records the frame into the host's encoder: at most three pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        let frame = &mut self.frame;
-        if self.previous && frame.recorded {
-            return;
+        if !(self.previous && self.frame.recorded) {
+            self.record_frame(encoder);
         }
-        frame.recorded = true;
+        self.record_read_backs(encoder);
+    }
+
+    fn record_frame(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.frame.recorded = true;
         if let Some(boxes) = &mut self.boxes {
             boxes.record_growth(encoder);
         }
@@ -333,16 +414,19 @@ impl Skinner {
 
     fn record_passes(&self, encoder: &mut wgpu::CommandEncoder) {
         let frame = &self.frame;
-        if frame.dispatches.is_empty() && frame.posed.is_empty() {
+        if frame.dispatches.is_empty() && frame.posed_records.is_empty() {
             return;
         }
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes: None });
-        if let (Some(group), count @ 1..) = (&frame.pose_group, frame.posed.len() as u32) {
-            pass.set_pipeline(&self.pipelines.pose.pipeline);
-            pass.set_bind_group(0, group, &[]);
-            let width = count.min(frame.largest_grid);
-            pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+        let pipelines = self.pipelines.pose.pipelines.iter().zip(&frame.posed);
+        for ((pipeline, posed), offset) in pipelines.zip([0, 1, 2].map(|i| i * frame.batch_stride)) {
+            if let (Some(group), count @ 1..) = (&frame.pose_group, posed.len() as u32) {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, group, &[offset]);
+                let width = count.min(frame.largest_grid);
+                pass.dispatch_workgroups(width, count.div_ceil(width), 1);
+            }
         }
         if let (Some(batch), Some(pipeline), Some((_, _, group))) =
             (&frame.reset, &frame.reset_pipeline, frame.skin_groups.first())
@@ -366,10 +450,23 @@ impl Skinner {
         }
     }
 
+    /// Pose dispatches the next [`Skinner::record`] makes: one for all that play clips on rigs of at most 320 nodes, one for
+    /// all others that are posed on the GPU.
+    pub fn pose_dispatch_count(&self) -> usize {
+        self.frame.posed.iter().filter(|posed| !posed.is_empty()).count()
+    }
+
     /// Skin dispatches the next [`Skinner::record`] makes: at most one per kernel variant and page.
     pub fn dispatch_count(&self) -> usize {
         self.frame.dispatches.len()
     }
+}
+
+/// Whether it is a character's turn to be posed at `seconds`.
+fn is_due(character: &CharacterData, seconds: f64) -> bool {
+    let (interval, shift) = character.interval;
+    let turn = |seconds: f64| (seconds / interval + shift).floor();
+    interval <= 0.0 || character.due || turn(seconds) != turn(character.posed_at)
 }
 
 /// Moves a playing clip to `seconds`; true when its pose is not the one last made.
@@ -380,13 +477,18 @@ fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
         character.clip_time = seconds;
         return moved;
     }
-    let DriveState::Clip { clip, start, looping } = &mut character.drive else { return false };
-    let duration = rig.clips[*clip].duration;
-    let elapsed = seconds - *start;
-    if *looping && duration > 0.0 && elapsed.abs() > REBASE_SECONDS {
-        *start += (elapsed / f64::from(duration)).floor() * f64::from(duration);
+    if let DriveState::Clips(layers) = &mut character.drive {
+        let (moved, rebased) = layers.advance(rig, seconds);
+        character.changed |= rebased;
+        return moved;
     }
-    let time = clip_time(seconds - *start, duration, *looping);
+    let DriveState::Clip { clip, start, looping, shift } = &mut character.drive else { return false };
+    let duration = rig.clips[*clip].duration;
+    let elapsed = seconds - *start - *shift;
+    if *looping && duration > 0.0 && elapsed.abs() > REBASE_SECONDS {
+        *shift += (elapsed / f64::from(duration)).floor() * f64::from(duration);
+    }
+    let time = clip_time(seconds - *start - *shift, duration, *looping);
     let moved = time != character.clip_time;
     character.clip_time = time;
     moved
@@ -400,18 +502,24 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
         scratch: character.scratch.0,
         clip: NONE,
         space: NONE,
+        dual: if character.is_dual() { 3 * character.dual.0 } else { NONE },
+        joints: character.joints.map_or(NONE, |j| j.0),
         ..CharacterRecord::default()
     };
-    if let DriveState::Clip { clip, start, looping } = character.drive {
+    if let DriveState::Clip { clip, start, looping, shift } = character.drive {
         record.clip = rig.words + rig.clip_words[clip];
-        record.start = split_seconds(start);
+        record.start = split_seconds(start + shift);
         record.duration = rig.clips[clip].duration;
         record.looping = u32::from(looping);
+    }
+    if let DriveState::Clips(_) = character.drive {
+        record.state = character.state.0;
+        record.layered = 1;
     }
     if let DriveState::Space { space, .. } = character.drive {
         record.space = spaces[space as usize].words.0;
         record.state = character.state.0;
-        record.weights = character.scratch.0 + Scratch::rows(rig.node_count());
+        record.weights = character.scratch.0 + Scratch::rows(rig.node_count(), character.is_dual());
     }
     record
 }

@@ -9,9 +9,9 @@ pub(crate) struct Work {
     pub asset_page: u32,
     pub output_page: u32,
     pub mesh: u32,
-    /// First output vertex in its page.
+    /// First output quad in its page.
     pub output: u32,
-    /// First joint of its skin in the palettes.
+    /// First joint of its skin in the palettes; first row for a dual palette.
     pub palette: u32,
     /// First morph weight.
     pub morph_weights: u32,
@@ -22,10 +22,11 @@ pub(crate) struct Work {
 /// Where a mesh lies; what a job says of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeshPlace {
-    pub vertex_count: u32,
-    pub vertices: u32,
+    pub quad_count: u32,
+    /// First row.
+    pub quads: u32,
+    /// Rows of a quad.
     pub stride: u32,
-    pub morphs: u32,
 }
 
 /// One dispatch.
@@ -67,13 +68,13 @@ pub(crate) fn schedule(
             let place = mesh(parts[0].mesh);
             let job = Job {
                 first_group: group_count,
-                block_count: place.vertex_count.div_ceil(GROUP_SIZE),
-                vertex_count: place.vertex_count,
-                vertices: place.vertices,
+                block_count: place.quad_count.div_ceil(GROUP_SIZE),
+                quad_count: place.quad_count,
+                quads: place.quads,
                 stride: place.stride,
-                morphs: place.morphs,
                 instances,
                 instance_count: parts.len() as u32,
+                unused: 0,
             };
             tables.extend(bytemuck::cast::<Job, [[u32; 4]; 2]>(job));
             instances += job.instance_count;

@@ -7,17 +7,18 @@ use bytemuck::{Pod, Zeroable};
 use super::pose::PosePipeline;
 use crate::influence::{InfluenceLayout, JointFormat, Precision};
 
-/// Vertices per workgroup; `GROUP_SIZE` of the shader.
+/// Quads per workgroup; `GROUP_SIZE` of the shader.
 pub(crate) const GROUP_SIZE: u32 = 64;
 /// Instances a workgroup serves with one read of its rest vertices; `CHUNK` of the shader.
 pub const CHUNK: u32 = 8;
-/// Words of a rest vertex before its influences; `REST_WORDS` of the shader.
-pub(crate) const REST_WORDS: u32 = 5;
-/// Words of a morph delta; `DELTA_WORDS` of the shader.
-pub(crate) const DELTA_WORDS: u32 = 10;
+/// Rows of a quad before its influences; `REST_ROWS` of the shader.
+pub(crate) const REST_ROWS: u32 = 5;
+/// Rows of a morph delta; `DELTA_ROWS` of the shader.
+pub(crate) const DELTA_ROWS: u32 = 10;
 
 pub(crate) const SOURCE: &str = concat!(
     include_str!("../../shaders/skin.wgsl"),
+    include_str!("../../shaders/quad.wgsl"),
     include_str!("../../shaders/frame.wgsl"),
     include_str!("../../shaders/bounds.wgsl")
 );
@@ -42,12 +43,12 @@ pub(crate) struct Batch {
 pub(crate) struct Job {
     pub first_group: u32,
     pub block_count: u32,
-    pub vertex_count: u32,
-    pub vertices: u32,
+    pub quad_count: u32,
+    pub quads: u32,
     pub stride: u32,
-    pub morphs: u32,
     pub instances: u32,
     pub instance_count: u32,
+    pub unused: u32,
 }
 
 /// The shape of the kernel a mesh needs; each becomes one pipeline, made once and shared.
@@ -56,9 +57,13 @@ pub(crate) struct Variant {
     pub width: u32,
     pub joint_bits: u32,
     pub fine: bool,
+    /// Words of a vertex's packed influences.
+    pub words: u32,
     pub morphs: bool,
+    pub full: bool,
     pub previous: bool,
     pub bounds: bool,
+    pub dual: bool,
 }
 
 impl Variant {
@@ -71,9 +76,12 @@ impl Variant {
             width: layout.width,
             joint_bits,
             fine: layout.precision == Precision::Fine,
+            words: layout.words_per_vertex(),
             morphs,
+            full: false,
             previous: false,
             bounds: false,
+            dual: false,
         }
     }
 }
@@ -168,9 +176,12 @@ impl SkinPipelines {
             ("WIDTH", f64::from(variant.width)),
             ("JOINT_BITS", f64::from(variant.joint_bits)),
             ("FINE", f64::from(u8::from(variant.fine))),
+            ("WORDS", f64::from(variant.words)),
             ("MORPHS", f64::from(u8::from(variant.morphs))),
+            ("FULL", f64::from(u8::from(variant.full))),
             ("PREVIOUS", f64::from(u8::from(variant.previous))),
             ("BOUNDS", f64::from(u8::from(variant.bounds))),
+            ("DUAL", f64::from(u8::from(variant.dual))),
             ("CHUNK", f64::from(CHUNK)),
         ];
         let pipeline = self.pipeline(device, "skin", &constants);

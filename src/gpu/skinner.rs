@@ -4,21 +4,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
-use super::character::{
-    CharacterData, CharacterId, Drive, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo, Vertices,
-};
-use super::mesh::{MeshOptions, MeshWords};
+use super::character::{CharacterData, CharacterId, Drive, DriveState, Layout, MeshId, RigId, Slot, Vertices};
+use super::clips::{ClipLayer, MaskData, pose_of};
+use super::dual::{dual_of_palette, dual_of_pose};
+use super::memory::Budget;
+use super::mesh::{MeshOptions, MeshRows, QUAD};
 use super::mirror::Mirror;
 use super::pages::{PageKind, Pages, Place};
 use super::pose::{CharacterRecord, Scratch};
+use super::read_back::ReadBacks;
 use super::record::Frame;
 use super::rig::{RigData, RigDescriptor};
 use super::schedule::MeshPlace;
 use super::skin::{Pipelines, Variant};
 use super::space::SpaceData;
+use super::spawn::external_dual;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
+use glam::DQuat;
 
 /// What a [`Skinner`] is made with.
 #[derive(Clone, Debug, Default)]
@@ -28,17 +32,30 @@ pub struct SkinnerDescriptor {
     /// Keeps the positions of the frame before, for motion vectors: [`Vertices::previous`]. 24 more bytes of traffic per
     /// skinned vertex, and 12 of memory. Default off.
     pub previous_positions: bool,
+    /// How normals and tangents are stored. Default [`Layout::Packed`].
+    pub layout: Layout,
+    /// Positions may be the input of acceleration structures: adds the usage `BLAS_INPUT` to [`Vertices::positions`]
+    /// (`Float32x3`, stride 12). Default off.
+    pub ray_tracing: bool,
     /// Boxes every skinned part in, exactly: [`Vertices::bounds`] and [`Skinner::bounds`]. Default off.
     pub bounds: bool,
+    /// Bytes of GPU memory that the skinner's buffers may take, as [`Skinner::memory`] counts them; what would pass it is
+    /// refused with [`Error::OverBudget`]. An empty skinner takes less than 100 kB. Default: no limit but the device's.
+    pub memory_budget: Option<u64>,
+    /// Keeps the world transform of every rig node of every character in a buffer: [`Skinner::joints`]. Default off.
+    pub joints: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct MeshData {
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
     pub place: Place,
     pub variant: Variant,
+    vertex_count: u32,
     pub gpu: MeshPlace,
-    joint_count: u32,
-    morph_count: u32,
+    pub joint_count: u32,
+    pub morph_count: u32,
     pub pipeline: wgpu::ComputePipeline,
 }
 
@@ -54,10 +71,13 @@ pub struct Skinner {
     pub(super) rigs: Vec<RigData>,
     pub(super) meshes: Vec<MeshData>,
     pub(super) slots: Vec<Slot>,
-    free_slots: Vec<u32>,
+    pub(super) free_slots: Vec<u32>,
+    pub(super) free_meshes: Vec<u32>,
+    pub(super) free_rigs: Vec<u32>,
     pub(super) assets: Pages,
     pub(super) outputs: Pages,
     pub(super) previous: bool,
+    layout: Layout,
     pub(super) boxes: Option<Boxes>,
     pub(super) rig_words: Mirror<u32>,
     pub(super) spaces: Vec<SpaceData>,
@@ -67,8 +87,12 @@ pub struct Skinner {
     pub(super) scratch: Scratch,
     pub(super) palettes: Mirror<Affine>,
     pub(super) morph_weights: Mirror<f32>,
+    pub(super) joints: Option<Mirror<Affine>>,
+    pub(super) masks: Vec<MaskData>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
+    pub(super) read_backs: ReadBacks,
+    pub(super) turns: Vec<DQuat>,
 }
 
 static NEXT_UID: AtomicU32 = AtomicU32::new(0);
@@ -77,7 +101,8 @@ impl Skinner {
     /// A skinner on the host's device; buffers come as they are needed.
     ///
     /// # Errors
-    /// [`Error::DeviceLimit`] when the device has fewer than the 8 storage buffers per compute stage that WebGPU guarantees.
+    /// [`Error::DeviceLimit`] when the device has fewer than the 8 storage buffers per compute stage that WebGPU guarantees;
+    /// [`Error::MissingFeature`] for [`SkinnerDescriptor::ray_tracing`] on a device without `EXPERIMENTAL_RAY_QUERY`.
     pub fn new(device: &wgpu::Device, descriptor: &SkinnerDescriptor) -> Result<Self> {
         let limits = device.limits();
         if limits.max_storage_buffers_per_shader_stage < 8 {
@@ -87,22 +112,33 @@ impl Skinner {
                 limit: u64::from(limits.max_storage_buffers_per_shader_stage),
             });
         }
+        if descriptor.ray_tracing && !device.features().contains(wgpu::Features::EXPERIMENTAL_RAY_QUERY) {
+            return Err(Error::MissingFeature { what: "positions for ray tracing", feature: "EXPERIMENTAL_RAY_QUERY" });
+        }
         let pipelines = descriptor.pipelines.clone().unwrap_or_else(|| Arc::new(Pipelines::new(device)));
+        let budget = &Budget::new(descriptor.memory_budget);
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let assets = PageKind {
-            what: "words of mesh data in one page",
-            streams: &[("dermis assets", 4)],
+            what: "rows of 16 bytes of mesh data in one page",
+            streams: &[("dermis assets", 16)],
             usage: storage,
-            first_capacity: 1 << 18,
+            first_usage: wgpu::BufferUsages::empty(),
+            first_capacity: 1 << 16,
         };
         let outputs = PageKind {
-            what: "vertices of one part in one page",
-            streams: match descriptor.previous_positions {
-                false => &[("dermis positions", 12), ("dermis frames", 8)],
-                true => &[("dermis positions", 12), ("dermis frames", 8), ("dermis previous", 12)],
+            what: "groups of four vertices of one part in one page",
+            streams: match (descriptor.layout, descriptor.previous_positions) {
+                (Layout::Packed, false) => &[("dermis positions", 48), ("dermis frames", 32)],
+                (Layout::Packed, true) => &[("dermis positions", 48), ("dermis frames", 32), ("dermis previous", 48)],
+                (Layout::Full, false) => &[("dermis positions", 48), ("dermis frames", 112)],
+                (Layout::Full, true) => &[("dermis positions", 48), ("dermis frames", 112), ("dermis previous", 48)],
             },
             usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-            first_capacity: 1 << 16,
+            first_usage: match descriptor.ray_tracing {
+                true => wgpu::BufferUsages::BLAS_INPUT,
+                false => wgpu::BufferUsages::empty(),
+            },
+            first_capacity: 1 << 14,
         };
         Ok(Self {
             uid: NEXT_UID.fetch_add(1, Ordering::Relaxed),
@@ -111,20 +147,27 @@ impl Skinner {
             meshes: Vec::new(),
             slots: Vec::new(),
             free_slots: Vec::new(),
-            assets: Pages::new(device, assets),
-            outputs: Pages::new(device, outputs),
+            free_meshes: Vec::new(),
+            free_rigs: Vec::new(),
+            assets: Pages::new(device, budget, assets),
+            outputs: Pages::new(device, budget, outputs),
             previous: descriptor.previous_positions,
-            boxes: descriptor.bounds.then(|| Boxes::new(device)),
-            rig_words: Mirror::new(device, "words of rigs and clips", 1 << 12),
+            layout: descriptor.layout,
+            boxes: descriptor.bounds.then(|| Boxes::new(device, budget)),
+            rig_words: Mirror::new(device, budget, "words of rigs and clips", 1 << 12),
             spaces: Vec::new(),
-            states: Mirror::new(device, "words of pose space states", 1 << 10),
+            states: Mirror::new(device, budget, "words of pose space states", 1 << 10),
             state_words: Vec::new(),
-            records: Mirror::new(device, "characters", 1 << 4),
-            scratch: Scratch::new(device),
-            palettes: Mirror::new(device, "joints in all palettes", 1 << 10),
-            morph_weights: Mirror::new(device, "morph weights", 1 << 8),
+            records: Mirror::new(device, budget, "characters", 1 << 4),
+            scratch: Scratch::new(device, budget),
+            palettes: Mirror::new(device, budget, "joints in all palettes", 1 << 10),
+            morph_weights: Mirror::new(device, budget, "morph weights", 1 << 8),
+            joints: descriptor.joints.then(|| Mirror::for_hosts(device, budget, "world transforms of joints", 1 << 10)),
+            masks: Vec::new(),
             frame: Frame::new(device),
             worlds: Vec::new(),
+            read_backs: ReadBacks::default(),
+            turns: Vec::new(),
             device: device.clone(),
         })
     }
@@ -147,8 +190,16 @@ impl Skinner {
         rig.words = start;
         self.rig_words.data[start as usize..][..words.len()].copy_from_slice(&words);
         self.rig_words.mark(start, words.len() as u32);
-        self.rigs.push(rig);
-        Ok(RigId { skinner: self.uid, index: self.rigs.len() as u32 - 1 })
+        rig.word_count = words.len() as u32;
+        let index = self.free_rigs.pop().unwrap_or(self.rigs.len() as u32);
+        if let Some(removed) = self.rigs.get_mut(index as usize) {
+            rig.generation = removed.generation;
+            *removed = rig;
+        } else {
+            self.rigs.push(rig);
+        }
+        let generation = self.rigs[index as usize].generation;
+        Ok(RigId { skinner: self.uid, index, generation })
     }
 
     /// Packs and uploads a mesh with the default [`MeshOptions`].
@@ -165,155 +216,35 @@ impl Skinner {
     /// Those of [`Mesh::validate`] and [`crate::influence::clean`]; [`Error::DeviceLimit`] when the mesh does not fit into
     /// one storage binding of the device.
     pub fn add_mesh_with(&mut self, queue: &wgpu::Queue, mesh: &Mesh, options: MeshOptions) -> Result<MeshId> {
-        let mut words = MeshWords::new(mesh, options)?;
-        words.variant.previous = self.previous;
-        words.variant.bounds = self.boxes.is_some();
-        let place = self.assets.allocate(&self.device, words.words.len() as u32)?;
-        words.relocate(place.start);
+        let mut rows = MeshRows::new(mesh, options)?;
+        rows.variant.full = self.layout == Layout::Full;
+        rows.variant.previous = self.previous;
+        rows.variant.bounds = self.boxes.is_some();
+        let place = self.assets.allocate(&self.device, rows.rows.len() as u32)?;
+        rows.relocate(place.start);
         let buffer = &self.assets.pages[place.page as usize].buffers[0];
-        queue.write_buffer(buffer, 4 * u64::from(place.start), bytemuck::cast_slice(&words.words));
-        self.meshes.push(MeshData {
+        queue.write_buffer(buffer, 16 * u64::from(place.start), bytemuck::cast_slice(&rows.rows));
+        let index = self.free_meshes.pop().unwrap_or(self.meshes.len() as u32);
+        let generation = self.meshes.get(index as usize).map_or(0, |m| m.generation);
+        let data = MeshData {
+            generation,
             place,
-            variant: words.variant,
+            variant: rows.variant,
+            vertex_count: rows.vertex_count,
             gpu: MeshPlace {
-                vertex_count: words.vertex_count,
-                vertices: place.start,
-                stride: words.stride,
-                morphs: place.start + words.morphs,
+                quad_count: rows.vertex_count.div_ceil(QUAD as u32),
+                quads: place.start,
+                stride: rows.stride,
             },
-            joint_count: words.joint_count,
-            morph_count: words.morph_count,
-            pipeline: self.pipelines.skin.variant(&self.device, words.variant),
-        });
-        Ok(MeshId { skinner: self.uid, index: self.meshes.len() as u32 - 1 })
-    }
-
-    /// A new character in the rest pose, visible; reserves its palettes and its output vertices.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`] for identifiers of another skinner, [`Error::OutOfRange`] for a skin the rig does not have or a
-    /// mesh that names more joints than its skin has, [`Error::DeviceLimit`] past the device's limits. After an error
-    /// everything that was there still works.
-    pub fn spawn(&mut self, rig: RigId, parts: &[PartId]) -> Result<CharacterId> {
-        self.check(rig.skinner, "rig")?;
-        let data = &self.rigs[rig.index as usize];
-        let palette_len = data.palette_len();
-        for part in parts {
-            self.check(part.mesh.skinner, "mesh")?;
-            if part.skin >= data.skin_count() {
-                return Err(Error::OutOfRange { what: "skin", index: part.skin, count: data.skin_count() });
-            }
-            let (joints, needed) = (data.joint_count(part.skin), self.meshes[part.mesh.index as usize].joint_count);
-            if needed > joints {
-                return Err(Error::OutOfRange { what: "joint", index: needed as usize - 1, count: joints as usize });
-            }
-        }
-        let pose = data.rest.clone();
-        let scratch_rows = Scratch::rows(data.node_count());
-        let skin_starts: Vec<u32> = parts.iter().map(|p| data.skin_starts[p.skin]).collect();
-
-        let (palette, palettes_moved) = self.palettes.allocate(&self.device, palette_len)?;
-        let mut character = CharacterData {
-            rig: rig.index,
-            parts: Vec::with_capacity(parts.len()),
-            palette: (palette, palette_len),
-            record: (0, 0),
-            scratch: (0, 0),
-            state: (0, 0),
-            state_dirty: 0..0,
-            drive: DriveState::Local,
-            pose,
-            visible: true,
-            changed: true,
-            todo: Todo::Nothing,
-            first_frame: None,
-            boxed: false,
-            clip_time: f64::NAN,
+            joint_count: rows.joint_count,
+            morph_count: rows.morph_count,
+            pipeline: self.pipelines.skin.variant(&self.device, rows.variant),
         };
-        let reserved = self.reserve(&mut character, parts, &skin_starts, scratch_rows);
-        if palettes_moved || !matches!(reserved, Ok(false)) {
-            self.frame.forget_bindings();
+        match self.meshes.get_mut(index as usize) {
+            Some(removed) => *removed = data,
+            None => self.meshes.push(data),
         }
-        if let Err(error) = reserved {
-            self.give_back(character);
-            return Err(error);
-        }
-        let index = self.free_slots.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            self.slots.len() as u32 - 1
-        });
-        let slot = &mut self.slots[index as usize];
-        slot.character = Some(character);
-        self.frame.membership_changed = true;
-        Ok(CharacterId { skinner: self.uid, index, generation: slot.generation })
-    }
-
-    /// What a character needs besides its palettes. True when a shared buffer was replaced; after an error the character
-    /// holds what it already got.
-    fn reserve(
-        &mut self,
-        character: &mut CharacterData,
-        parts: &[PartId],
-        skin_starts: &[u32],
-        scratch_rows: u32,
-    ) -> Result<bool> {
-        let (record, mut moved) = self.records.allocate(&self.device, 1)?;
-        character.record = (record, 1);
-        let (scratch, scratch_moved) = self.scratch.allocate(&self.device, scratch_rows)?;
-        character.scratch = (scratch, scratch_rows);
-        moved |= scratch_moved;
-        for (part, &skin_start) in parts.iter().zip(skin_starts) {
-            let mesh = &self.meshes[part.mesh.index as usize];
-            let (vertex_count, morph_count) = (mesh.gpu.vertex_count, mesh.morph_count);
-            let (weights, weights_moved) = self.morph_weights.allocate(&self.device, morph_count)?;
-            moved |= weights_moved;
-            self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
-            let output = self.outputs.allocate(&self.device, vertex_count).inspect_err(|_| {
-                self.morph_weights.release(weights, morph_count);
-            })?;
-            let morphs = (weights, morph_count);
-            let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0 };
-            if let Some(boxes) = &mut self.boxes {
-                let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
-                    self.morph_weights.release(weights, morph_count);
-                    self.outputs.release(output);
-                })?;
-                data.bounds = index;
-                moved |= boxes_moved;
-            }
-            character.parts.push(data);
-        }
-        Ok(moved)
-    }
-
-    fn give_back(&mut self, character: CharacterData) {
-        self.palettes.release(character.palette.0, character.palette.1);
-        self.records.release(character.record.0, character.record.1);
-        self.scratch.release(character.scratch.0, character.scratch.1);
-        self.states.release(character.state.0, character.state.1);
-        for part in character.parts {
-            self.outputs.release(part.output);
-            if let Some(boxes) = &mut self.boxes {
-                boxes.release(part.bounds);
-            }
-            self.morph_weights.release(part.morphs.0, part.morphs.1);
-        }
-    }
-
-    /// Removes a character; its ranges are reused.
-    ///
-    /// # Errors
-    /// [`Error::StaleId`].
-    pub fn despawn(&mut self, character: CharacterId) -> Result<()> {
-        self.character(character)?;
-        let slot = &mut self.slots[character.index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        if let Some(data) = slot.character.take() {
-            self.give_back(data);
-        }
-        self.free_slots.push(character.index);
-        self.frame.membership_changed = true;
-        Ok(())
+        Ok(MeshId { skinner: self.uid, index, generation })
     }
 
     /// Says where a character's pose comes from, from the next `prepare` on.
@@ -326,10 +257,28 @@ impl Skinner {
         if let Drive::Space { space, state } = drive {
             return self.drive_space(character, space, state);
         }
+        if let Drive::Clips(layers) = drive {
+            return self.drive_clips(character, layers);
+        }
+        if let Drive::Clip { clip, start, looping } = drive
+            && self.clip_needs_layers(character, clip)
+        {
+            return self.drive_clips(character, &[ClipLayer { looping, ..ClipLayer::new(clip, start) }]);
+        }
         let Some(data) = self.slots[character.index as usize].character.as_mut() else { return Ok(()) };
         let rig = &self.rigs[data.rig as usize];
+        let layered = matches!(data.drive, DriveState::Clips(_));
         match drive {
-            Drive::Space { .. } => {}
+            Drive::Space { .. } | Drive::Clips(_) => {}
+            Drive::External => {
+                if data.drive == DriveState::External {
+                    return Ok(());
+                }
+                if data.is_dual() {
+                    return Err(external_dual());
+                }
+                data.drive = DriveState::External;
+            }
             Drive::Local(pose) => {
                 let (found, expected) = (pose.joints.len(), rig.node_count());
                 if found != expected {
@@ -339,6 +288,9 @@ impl Skinner {
                     |j: &crate::pose::JointPose| bytemuck::cast_ref::<_, [f32; 12]>(j).iter().all(|x| x.is_finite());
                 if let Some(index) = pose.joints.iter().position(|j| !finite(j)) {
                     return Err(Error::NotFinite { what: "pose of rig node", index });
+                }
+                if data.drive == DriveState::Local && data.pose.joints == pose.joints {
+                    return Ok(());
                 }
                 data.pose.joints.copy_from_slice(&pose.joints);
                 data.drive = DriveState::Local;
@@ -357,14 +309,23 @@ impl Skinner {
                 let start = data.palette.0 as usize;
                 if data.drive != DriveState::Palette {
                     // The other skins keep the pose they had: only the CPU's copy of the palettes will be read from now on.
-                    if let DriveState::Clip { clip, .. } = data.drive {
-                        rig.clips[clip].sample(data.clip_time as f32, &mut data.pose);
+                    match &data.drive {
+                        DriveState::Clip { clip, .. } => {
+                            rig.clips[*clip].sample(data.clip_time as f32, &mut data.pose);
+                        }
+                        DriveState::Clips(layers) => data.pose = pose_of(rig, &self.masks, layers, data.posed_at),
+                        _ => {}
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
+                    dual_of_pose(rig, &data.pose, &mut self.turns, &mut self.palettes.data, [data.palette, data.dual]);
                 }
                 let first = start + rig.skin_starts[skin] as usize;
+                if data.drive == DriveState::Palette && self.palettes.data[first..first + found] == *palette {
+                    return Ok(());
+                }
                 self.palettes.data[first..first + found].copy_from_slice(palette);
+                dual_of_palette(rig, skin, &mut self.palettes.data, [data.palette, data.dual]);
                 data.drive = DriveState::Palette;
             }
             Drive::Clip { clip, start, looping } => {
@@ -374,17 +335,23 @@ impl Skinner {
                 if !start.is_finite() {
                     return Err(Error::NotFinite { what: "start of clip", index: clip });
                 }
+                if matches!(data.drive, DriveState::Clip { clip: c, start: s, looping: l, .. } if (c, s, l) == (clip, start, looping))
+                {
+                    return Ok(());
+                }
                 data.pose.clone_from(&rig.rest);
                 data.clip_time = f64::NAN;
-                data.drive = DriveState::Clip { clip, start, looping };
+                data.drive = DriveState::Clip { clip, start, looping, shift: 0.0 };
             }
         }
+        data.weights_changed |= layered;
         data.changed = true;
         Ok(())
     }
 
-    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives: its
-    /// morph channels address parts by their index in the list the character was spawned with.
+    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives, on the GPU: its
+    /// morph channels address parts by their index in the list the character was spawned with. What it does not drive, and all of
+    /// them when it is over, are those set here.
     ///
     /// # Errors
     /// [`Error::StaleId`], [`Error::OutOfRange`], [`Error::LengthMismatch`], [`Error::NotFinite`].
@@ -395,15 +362,19 @@ impl Skinner {
         let Some(part) = data.parts.get(part) else {
             return Err(Error::OutOfRange { what: "part", index: part, count });
         };
-        let (start, expected) = (part.morphs.0 as usize, part.morphs.1 as usize);
+        let (start, expected) = (part.own_weights as usize, part.morphs.1 as usize);
         if weights.len() != expected {
             return Err(Error::LengthMismatch { what: "morph weights", found: weights.len(), expected });
         }
         if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
             return Err(Error::NotFinite { what: "morph weight", index });
         }
-        self.morph_weights.data[start..start + expected].copy_from_slice(weights);
-        data.changed = true;
+        let own = &mut self.morph_weights.data[start..start + expected];
+        if own != weights {
+            own.copy_from_slice(weights);
+            data.weights_changed = true;
+            data.changed = true;
+        }
         Ok(())
     }
 
@@ -414,6 +385,7 @@ impl Skinner {
     pub fn set_visible(&mut self, character: CharacterId, visible: bool) -> Result<()> {
         self.character(character)?;
         if let Some(data) = self.slots[character.index as usize].character.as_mut() {
+            data.due |= visible && !data.visible;
             data.visible = visible;
         }
         Ok(())
@@ -430,15 +402,17 @@ impl Skinner {
             return Err(Error::OutOfRange { what: "part", index: part, count: data.parts.len() });
         };
         let place = found.output;
+        let start = place.start * QUAD as u32;
         // A mesh without vertices has no page of its own to point into.
         let buffers = &self.outputs.pages[place.page as usize].buffers;
         Ok(Vertices {
             positions: &buffers[0],
             frames: &buffers[1],
+            layout: self.layout,
             previous: buffers.get(2),
             bounds: self.boxes.as_ref().map(|b| (&b.buffer, found.bounds)),
             page: place.page,
-            range: place.start..place.start + place.count,
+            range: start..start + self.meshes[found.mesh as usize].vertex_count,
         })
     }
 

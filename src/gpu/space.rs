@@ -6,8 +6,14 @@ use super::skinner::Skinner;
 use crate::pose::{PoseSpace, SpaceState};
 use crate::{Error, Result};
 
+/// The rig of a space that was removed.
+pub(super) const NO_RIG: u32 = u32::MAX;
+
 #[derive(Debug)]
 pub(super) struct SpaceData {
+    /// Of the identifiers that name it; goes up when it is removed.
+    pub generation: u32,
+    /// Its rig; [`NO_RIG`] once that was removed.
     pub rig: u32,
     /// Start and number of its words among those of the rigs.
     pub words: (u32, u32),
@@ -21,10 +27,17 @@ impl Skinner {
     /// [`Error::StaleId`] for a rig of another skinner, [`Error::LengthMismatch`] for a space fitted to another rig,
     /// [`Error::DeviceLimit`].
     pub fn add_space(&mut self, rig: RigId, space: &PoseSpace) -> Result<SpaceId> {
-        self.check(rig.skinner, "rig")?;
+        self.rig(rig)?;
         let words = self.upload_space(rig.index, space)?;
-        self.spaces.push(SpaceData { rig: rig.index, words, space: space.clone() });
-        Ok(SpaceId { skinner: self.uid, index: self.spaces.len() as u32 - 1 })
+        let free = self.spaces.iter().position(|s| s.rig == NO_RIG);
+        let index = free.unwrap_or(self.spaces.len());
+        let generation = self.spaces.get(index).map_or(0, |s| s.generation);
+        let data = SpaceData { generation, rig: rig.index, words, space: space.clone() };
+        match self.spaces.get_mut(index) {
+            Some(removed) => *removed = data,
+            None => self.spaces.push(data),
+        }
+        Ok(SpaceId { skinner: self.uid, index: index as u32, generation })
     }
 
     /// Puts a changed space in the place of another: a corner was dragged, say. Characters in it must be driven again when
@@ -33,7 +46,7 @@ impl Skinner {
     /// # Errors
     /// As [`Skinner::add_space`]; after an error the old space is still there.
     pub fn replace_space(&mut self, id: SpaceId, space: &PoseSpace) -> Result<()> {
-        self.check(id.skinner, "pose space")?;
+        self.check_space(id)?;
         let index = id.index as usize;
         let words = self.upload_space(self.spaces[index].rig, space)?;
         let old = &mut self.spaces[index];
@@ -55,6 +68,12 @@ impl Skinner {
         Ok(())
     }
 
+    fn check_space(&self, id: SpaceId) -> Result<()> {
+        self.check(id.skinner, "pose space")?;
+        let found = self.spaces.get(id.index as usize).filter(|s| s.generation == id.generation);
+        found.map(|_| ()).ok_or(Error::StaleId { what: "pose space" })
+    }
+
     fn upload_space(&mut self, rig: u32, space: &PoseSpace) -> Result<(u32, u32)> {
         let data = &self.rigs[rig as usize];
         let (found, expected) = (space.node_count(), data.node_count());
@@ -74,7 +93,7 @@ impl Skinner {
 
     /// [`super::Drive::Space`].
     pub(super) fn drive_space(&mut self, character: CharacterId, id: SpaceId, state: &SpaceState) -> Result<()> {
-        self.check(id.skinner, "pose space")?;
+        self.check_space(id)?;
         let data = &self.spaces[id.index as usize];
         let Some(target) = self.slots[character.index as usize].character.as_mut() else { return Ok(()) };
         if target.rig != data.rig {
@@ -83,7 +102,7 @@ impl Skinner {
         }
         let rows = state.words(&data.space, &mut self.state_words)?;
         let rig = &self.rigs[target.rig as usize];
-        let needed = Scratch::rows(rig.node_count()) + data.space.shape().weight_rows(rows);
+        let needed = Scratch::rows(rig.node_count(), target.is_dual()) + data.space.shape().weight_rows(rows);
         let count = self.state_words.len() as u32;
         let mut moved = false;
         if target.scratch.1 < needed {
@@ -105,6 +124,9 @@ impl Skinner {
             let first = (0..count).find(differs).unwrap_or(count);
             dirty = first..(first..count).rev().find(differs).map_or(first, |last| last + 1);
         }
+        if dirty.is_empty() && matches!(target.drive, DriveState::Space { space, .. } if space == id.index) {
+            return Ok(());
+        }
         self.states.data[target.state.0 as usize..][..count as usize].copy_from_slice(&self.state_words);
         let waiting = &target.state_dirty;
         target.state_dirty = if waiting.is_empty() || dirty.is_empty() {
@@ -112,6 +134,15 @@ impl Skinner {
         } else {
             waiting.start.min(dirty.start)..waiting.end.max(dirty.end)
         };
+        match &mut target.space_state {
+            Some(kept) => {
+                kept.point = state.point;
+                kept.selections.clone_from(&state.selections);
+                kept.cells.clone_from(&state.cells);
+            }
+            None => target.space_state = Some(Box::new(state.clone())),
+        }
+        target.weights_changed |= matches!(target.drive, DriveState::Clips(_));
         target.drive = DriveState::Space { space: id.index, settled: state.settled_at() };
         target.changed = true;
         if moved {

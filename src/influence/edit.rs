@@ -1,5 +1,7 @@
 //! Influences changed by hand, with undo.
 
+use std::collections::HashMap;
+
 use super::prune::checked;
 use super::twins::Twins;
 use super::{Influence, Influences, clean};
@@ -60,13 +62,34 @@ impl Editor {
     /// # Errors
     /// [`Error::OutOfRange`] for the vertex; those of [`clean`], and [`Error::InvalidWeight`] where all weights are 0.
     pub fn set(&mut self, vertex: usize, influences: &[Influence]) -> Result<()> {
-        self.check_vertex(vertex)?;
+        self.set_all(&[(vertex, influences.to_vec())])
+    }
+
+    fn cleaned(&self, vertex: usize, influences: &[Influence]) -> Result<Vec<Influence>> {
         if influences.iter().all(|i| i.weight == 0.0) {
             let joint = influences.first().map_or(0, |i| i.joint as usize);
             return Err(Error::InvalidWeight { vertex, joint, weight: 0.0 });
         }
         let (cleaned, _) = clean(&Influences::from_vertices([influences]), self.joint_count).map_err(at(vertex))?;
-        self.apply(&[vertex], |_| cleaned.entries.clone());
+        Ok(cleaned.entries)
+    }
+
+    /// The vertices that are edited together with a vertex, itself among them; empty past the end.
+    pub fn together(&self, vertex: usize) -> &[u32] {
+        self.group.get(vertex).map_or(&[], |&g| &self.members[g as usize])
+    }
+
+    /// [`Editor::set`] for several vertices in one step of undo; of two changes to one vertex (or its twin) the later stays.
+    ///
+    /// # Errors
+    /// Those of [`Editor::set`]; nothing has changed then.
+    pub fn set_all(&mut self, changes: &[(usize, Vec<Influence>)]) -> Result<()> {
+        let mut new: HashMap<u32, Vec<Influence>> = HashMap::new();
+        for (vertex, influences) in changes {
+            new.insert(self.group[self.check_vertex(*vertex)?], self.cleaned(*vertex, influences)?);
+        }
+        let vertices: Vec<usize> = changes.iter().map(|c| c.0).collect();
+        self.apply(&vertices, |group, old| new.get(&group).map_or_else(|| old.to_vec(), Clone::clone));
         Ok(())
     }
 
@@ -80,12 +103,12 @@ impl Editor {
         if joint as usize >= self.joint_count {
             return Err(Error::OutOfRange { what: "joint", index: joint as usize, count: self.joint_count });
         }
-        vertices.iter().try_for_each(|&v| self.check_vertex(v))?;
+        vertices.iter().try_for_each(|&v| self.check_vertex(v).map(drop))?;
         if !(0.0..=1.0).contains(&weight) {
             let vertex = vertices.first().copied().unwrap_or(0);
             return Err(Error::InvalidWeight { vertex, joint: joint as usize, weight });
         }
-        self.apply(vertices, |old| {
+        self.apply(vertices, |_, old| {
             let others: f64 = old.iter().filter(|i| i.joint != joint).map(|i| f64::from(i.weight)).sum();
             let own = if others > 0.0 { f64::from(weight) } else { 1.0 };
             let mut new: Vec<Influence> = old
@@ -117,18 +140,28 @@ impl Editor {
         true
     }
 
-    fn check_vertex(&self, vertex: usize) -> Result<()> {
-        let count = self.vertices.len();
-        if vertex < count { Ok(()) } else { Err(Error::OutOfRange { what: "vertex", index: vertex, count }) }
+    /// True when there is a step to take back.
+    pub fn can_undo(&self) -> bool {
+        !self.done.is_empty()
     }
 
-    fn apply(&mut self, vertices: &[usize], change: impl Fn(&[Influence]) -> Vec<Influence>) {
+    /// True when there is a step to do again.
+    pub fn can_redo(&self) -> bool {
+        !self.undone.is_empty()
+    }
+
+    fn check_vertex(&self, vertex: usize) -> Result<usize> {
+        let count = self.vertices.len();
+        if vertex < count { Ok(vertex) } else { Err(Error::OutOfRange { what: "vertex", index: vertex, count }) }
+    }
+
+    fn apply(&mut self, vertices: &[usize], change: impl Fn(u32, &[Influence]) -> Vec<Influence>) {
         let mut groups: Vec<u32> = vertices.iter().map(|&v| self.group[v]).collect();
         groups.sort_unstable();
         groups.dedup();
         let mut step = Step::new();
-        for &v in groups.iter().flat_map(|&g| &self.members[g as usize]) {
-            let new = change(&self.vertices[v as usize]);
+        for (g, &v) in groups.iter().flat_map(|&g| self.members[g as usize].iter().map(move |v| (g, v))) {
+            let new = change(g, &self.vertices[v as usize]);
             if new != self.vertices[v as usize] {
                 step.push((v, new));
             }
@@ -196,6 +229,18 @@ mod tests {
         editor.set_weight(&[1], 2, 0.25).unwrap();
         assert_eq!(editor.of(0), editor.of(1));
         assert_eq!(editor.of(2).unwrap(), [i(1, 1.0)]);
+        assert_eq!((editor.together(1), editor.together(2), editor.together(9)), (&[0, 1][..], &[2][..], &[][..]));
+        // Several vertices are one step; the later of two changes to twins stays.
+        let before = editor.influences();
+        editor.set_all(&[(0, vec![i(0, 1.0)]), (2, vec![i(2, 2.0)]), (1, vec![i(1, 0.5), i(0, 0.5)])]).unwrap();
+        assert_eq!(editor.of(0).unwrap(), [i(0, 0.5), i(1, 0.5)]);
+        assert_eq!(editor.of(2).unwrap(), [i(2, 1.0)]);
+        assert!(editor.can_undo() && !editor.can_redo());
+        editor.undo();
+        assert_eq!(editor.influences(), before);
+        assert!(editor.can_redo());
+        assert!(editor.set_all(&[(0, vec![i(0, 1.0)]), (2, vec![])]).is_err());
+        assert_eq!(editor.influences(), before);
     }
 
     #[test]

@@ -57,29 +57,24 @@ pub struct Moving<'a> {
 /// [`Error::LengthMismatch`] where the lists or positions do not fit each other; [`Error::OutOfRange`] for a joint past the
 /// skin; those of [`Skin::validate`].
 pub fn displacement(moving: &Moving<'_>, before: &Influences, after: &Influences) -> Result<Displacement> {
-    let Moving { rig, skin, positions, .. } = *moving;
-    rig.validate()?;
-    skin.validate(rig)?;
-    for influences in [before, after] {
-        influences.validate()?;
-        let (found, expected) = (influences.vertex_count(), positions.len());
-        if found != expected {
-            return Err(Error::LengthMismatch { what: "the list of influences", found, expected });
-        }
-        let count = skin.joints.len();
-        if let Some(i) = influences.entries.iter().find(|i| i.joint as usize >= count) {
-            return Err(Error::OutOfRange { what: "joint", index: i.joint as usize, count });
-        }
-    }
-    let changes = changes(before, after);
+    Ok(displacements(moving, before, after)?.0)
+}
+
+/// As [`displacement`], and each vertex's own largest distance over the same poses, metres.
+///
+/// # Errors
+/// Those of [`displacement`].
+pub fn displacements(moving: &Moving<'_>, before: &Influences, after: &Influences) -> Result<(Displacement, Vec<f64>)> {
+    let Moving { rig, positions, .. } = *moving;
+    let changes = checked_changes(moving, before, after)?;
+    let mut field = vec![0.0; positions.len()];
     let mut found = Displacement::default();
     let mut look = |label: &dyn Fn() -> String, pose: &Pose| -> Result<Vec<Affine64>> {
-        let palette = skin_palette(rig, skin, pose)?;
-        let palette: Vec<Affine64> = palette.iter().map(Affine64::from).collect();
+        let palette = palette(moving, pose)?;
         found.poses += 1;
         for (vertex, change) in &changes {
-            let p = DVec3::from(positions[*vertex].map(f64::from));
-            let moved = change.iter().map(|&(joint, w)| palette[joint].point(p) * w).sum::<DVec3>().length();
+            let moved = moved(&palette, positions[*vertex], change);
+            field[*vertex] = moved.max(field[*vertex]);
             if moved > found.metres {
                 found = Displacement { metres: moved, vertex: *vertex, pose: label(), ..found.clone() };
             }
@@ -94,7 +89,50 @@ pub fn displacement(moving: &Moving<'_>, before: &Influences, after: &Influences
     });
     let (low, high) = skinned.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(p), h.max(p)));
     found.size = if positions.is_empty() { 0.0 } else { (high - low).length() };
-    Ok(found)
+    Ok((found, field))
+}
+
+/// The distance between the two results for every vertex in one pose, metres; [`Moving::clips`] do not matter.
+///
+/// # Errors
+/// Those of [`displacement`]; [`Error::LengthMismatch`] for a pose of another rig.
+pub fn displacements_in(moving: &Moving<'_>, pose: &Pose, before: &Influences, after: &Influences) -> Result<Vec<f64>> {
+    let changes = checked_changes(moving, before, after)?;
+    let palette = palette(moving, pose)?;
+    let mut field = vec![0.0; moving.positions.len()];
+    for (vertex, change) in &changes {
+        field[*vertex] = moved(&palette, moving.positions[*vertex], change);
+    }
+    Ok(field)
+}
+
+fn palette(moving: &Moving<'_>, pose: &Pose) -> Result<Vec<Affine64>> {
+    Ok(skin_palette(moving.rig, moving.skin, pose)?.iter().map(Affine64::from).collect())
+}
+
+/// Length of what a change of weights adds to a skinned position.
+fn moved(palette: &[Affine64], position: [f32; 3], change: &[(usize, f64)]) -> f64 {
+    let p = DVec3::from(position.map(f64::from));
+    change.iter().map(|&(joint, w)| palette[joint].point(p) * w).sum::<DVec3>().length()
+}
+
+/// [`changes`], after checking that everything fits.
+fn checked_changes(moving: &Moving<'_>, before: &Influences, after: &Influences) -> Result<Changes> {
+    let Moving { rig, skin, positions, .. } = *moving;
+    rig.validate()?;
+    skin.validate(rig)?;
+    for influences in [before, after] {
+        influences.validate()?;
+        let (found, expected) = (influences.vertex_count(), positions.len());
+        if found != expected {
+            return Err(Error::LengthMismatch { what: "the list of influences", found, expected });
+        }
+        let count = skin.joints.len();
+        if let Some(i) = influences.entries.iter().find(|i| i.joint as usize >= count) {
+            return Err(Error::OutOfRange { what: "joint", index: i.joint as usize, count });
+        }
+    }
+    Ok(changes(before, after))
 }
 
 /// The vertices whose influences differ, with what each joint's weight changed by.
@@ -214,6 +252,14 @@ mod tests {
         let palette = skin_palette(&rig, &skin, &pose).unwrap();
         let at = |i: &Influences| skinned(&palette, positions[0], i.of(0));
         assert!((at(&before).distance(at(&after)) - d.metres).abs() < 4e-7);
+        let (same, field) = displacements(&moving, &before, &after).unwrap();
+        assert_eq!(same, d);
+        assert_eq!(field.iter().copied().fold(0.0, f64::max), d.metres);
+        assert_eq!(field[d.vertex], d.metres);
+        let now = displacements_in(&moving, &pose, &before, &after).unwrap();
+        assert!((now[0] - at(&before).distance(at(&after))).abs() < 4e-7);
+        assert!(now.iter().zip(&field).all(|(now, most)| *now <= most + 4e-7));
+        assert!(displacements_in(&moving, &Pose::default(), &before, &after).is_err());
         assert_eq!(displacement(&moving, &before, &before).unwrap().metres, 0.0);
         assert!(displacement(&moving, &before, &Influences::default()).is_err());
     }

@@ -4,6 +4,7 @@
 
 pub mod bind;
 mod clean;
+mod compare;
 mod edges;
 mod edit;
 mod measure;
@@ -20,8 +21,9 @@ mod ties;
 mod twins;
 
 pub use clean::{CleanReport, clean};
+pub use compare::variation;
 pub use edit::Editor;
-pub use measure::{Displacement, Moving, displacement};
+pub use measure::{Displacement, Moving, displacement, displacements, displacements_in};
 pub use pack::{InfluenceLayout, JointFormat, PackedInfluences, Precision, pack, pack_ordered, unpack};
 pub use prune::{PruneContext, PruneOptions, PruneReport, Pruned, Redistribute, Ties, prune};
 pub use quantise::{Quantised, Share, quantise};

@@ -1,6 +1,6 @@
 //! Left and right: which joints are a pair, and which side of the body a vertex is on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use glam::DVec3;
 
@@ -84,6 +84,29 @@ impl Symmetry {
         Self::find(&names, &skin.inverse_binds.iter().map(position).collect::<Vec<_>>())
     }
 
+    /// For each of some points, the one that stands at its mirror image, as near as [`Symmetry::tolerance`]; itself in the middle.
+    pub fn mirrored(&self, positions: &[[f32; 3]]) -> Vec<Option<u32>> {
+        let normal = DVec3::from(self.normal);
+        let cell = self.tolerance.max(1e-9);
+        let key = |p: DVec3| (p / cell).floor().to_array().map(|x| x as i64);
+        let point = |p: [f32; 3]| DVec3::from(p.map(f64::from));
+        let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
+        (0u32..).zip(positions).for_each(|(v, &p)| cells.entry(key(point(p))).or_default().push(v));
+        let image = |(v, &p): (u32, &[f32; 3])| {
+            if self.side_of(p) == 0 {
+                return Some(v);
+            }
+            let p = point(p);
+            let q = p - normal * (2.0 * (p.dot(normal) - self.offset));
+            let [x, y, z] = key(q);
+            let around = (0..27).map(|i| [x + i % 3 - 1, y + i / 3 % 3 - 1, z + i / 9 - 1]);
+            let near = around.filter_map(|k| cells.get(&k)).flatten();
+            let near = near.map(|&m| (q.distance(point(positions[m as usize])), m)).filter(|m| m.0 <= self.tolerance);
+            near.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|m| m.1)
+        };
+        (0u32..).zip(positions).map(image).collect()
+    }
+
     /// 1 on the left, −1 on the right, 0 in the middle.
     pub fn side_of(&self, position: [f32; 3]) -> i8 {
         let d = DVec3::from(position.map(f64::from)).dot(DVec3::from(self.normal)) - self.offset;
@@ -163,6 +186,14 @@ mod tests {
         }
         // Two rights for one left: nobody knows which.
         assert_eq!(Symmetry::find(&["a.l", "a.r", "a_r"], &[[1.0; 3], [-1.0; 3], [-1.0; 3]]), None);
+    }
+
+    #[test]
+    fn points_find_their_mirror_images() {
+        let s = Symmetry::find(&["a_l", "a_r"], &[[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]).unwrap();
+        // The plane is z = 1, the tolerance 2e-4.
+        let points = [[3.0, 1.0, 1.5], [3.0, 1.0, 0.5001], [0.0, 0.0, 1.0], [5.0, 0.0, 0.0], [3.0, 1.0, 0.4997]];
+        assert_eq!(s.mirrored(&points), [Some(1), Some(0), Some(2), None, None]);
     }
 
     #[test]

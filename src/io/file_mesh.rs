@@ -17,6 +17,8 @@ pub struct FileMesh {
     pub indices: Vec<u32>,
     /// Index in the file's mesh and vertices of each primitive.
     pub primitives: Vec<(usize, Range<usize>)>,
+    /// For each vertex of the [`Mesh`] (of several, one after the other), the vertex here that it came from.
+    pub of_mesh: Vec<u32>,
 }
 
 impl FileMesh {
@@ -27,6 +29,7 @@ impl FileMesh {
         self.influences.entries.extend_from_slice(&other.influences.entries);
         self.influences.offsets.extend(other.influences.offsets.iter().skip(1).map(|o| o + entries));
         self.indices.extend(other.indices.iter().map(|i| i + first as u32));
+        self.of_mesh.extend(other.of_mesh.iter().map(|v| v + first as u32));
         let moved = |(index, r): &(usize, Range<usize>)| (*index, r.start + first..r.end + first);
         self.primitives.extend(other.primitives.iter().map(moved));
     }
@@ -34,6 +37,7 @@ impl FileMesh {
     /// Takes back what importing split.
     pub fn new(mesh: &Mesh) -> Self {
         let mut out = Self { influences: Influences { offsets: vec![0], entries: Vec::new() }, ..Self::default() };
+        out.of_mesh = vec![0; mesh.positions.len()];
         for primitive in &mesh.primitives {
             let (start, first) = (primitive.vertices.start, out.positions.len());
             let count = if primitive.source.is_empty() { primitive.vertices.len() } else { primitive.source.len() };
@@ -59,6 +63,7 @@ impl FileMesh {
                     *slot = twin.copied().unwrap_or(first as u32);
                 }
             }
+            out.of_mesh[primitive.vertices.clone()].copy_from_slice(&back);
             let triangles = mesh.indices.get(primitive.indices.clone()).unwrap_or_default();
             out.indices.extend(triangles.iter().map(|&i| back[i as usize - start]));
             out.primitives.push((primitive.index, first..out.positions.len()));

@@ -33,6 +33,38 @@ pub fn skin_palette(rig: &Rig, skin: &Skin, pose: &Pose) -> Result<Vec<Affine>> 
     Ok(out)
 }
 
+/// [`skin_palette`] for many poses of one skin: nothing is allocated after the first.
+#[derive(Clone, Debug)]
+pub struct SkinPoser<'a> {
+    rig: &'a Rig,
+    skin: &'a Skin,
+    axes: Vec<[f32; 3]>,
+    worlds: Vec<Affine64>,
+}
+
+impl<'a> SkinPoser<'a> {
+    /// # Errors
+    /// Those of [`Skin::validate`].
+    pub fn new(rig: &'a Rig, skin: &'a Skin) -> Result<Self> {
+        skin.validate(rig)?;
+        Ok(Self { rig, skin, axes: rig.bone_axes(), worlds: Vec::with_capacity(rig.nodes.len()) })
+    }
+
+    /// The palette of `pose` into `out`, one entry per joint of the skin.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] when the pose does not have one record per node or `out` not one entry per joint.
+    pub fn palette(&mut self, pose: &Pose, out: &mut [Affine]) -> Result<()> {
+        if out.len() != self.skin.joints.len() {
+            let (found, expected) = (out.len(), self.skin.joints.len());
+            return Err(Error::LengthMismatch { what: "palette", found, expected });
+        }
+        worlds64(self.rig, &self.axes, pose, &mut self.worlds)?;
+        palette64(self.skin, &self.axes, pose, &self.worlds, out);
+        Ok(())
+    }
+}
+
 /// World transforms into a reused vector; nothing is allocated once it has grown.
 pub(crate) fn worlds64(rig: &Rig, axes: &[[f32; 3]], pose: &Pose, worlds: &mut Vec<Affine64>) -> Result<()> {
     if pose.joints.len() != rig.nodes.len() {

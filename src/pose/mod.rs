@@ -3,6 +3,7 @@
 mod barycentric;
 mod blend;
 mod builtin;
+mod carry;
 mod evaluate;
 #[cfg(feature = "json")]
 mod file;
@@ -16,22 +17,30 @@ mod hull;
 pub(crate) mod limits;
 mod mirror;
 mod names;
+mod range;
+#[cfg(feature = "json")]
+mod save;
 mod space;
+mod surfaces;
+pub(crate) mod turns;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};
+pub use carry::Carry;
 pub use evaluate::Blended;
 #[cfg(feature = "json")]
 pub use file::PoseSpaceFile;
 pub use fingers::{FingerAngles, FingerPose};
 pub use groups::{Channels, Fade, GroupMode, SpaceState};
 pub use hands::{FingerJoint, FingerJoints, Hand, HandChoice, Hands};
-pub use hierarchy::{joint_worlds, skin_palette};
+pub use hierarchy::{SkinPoser, joint_worlds, skin_palette};
 pub(crate) use hierarchy::{palette64, worlds64};
 pub use limits::Limit;
 pub use mirror::Mirror;
 pub use names::{Finger, Side};
+pub use range::JointRange;
 pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
+pub use surfaces::Surfaces;
 
 use bytemuck::{Pod, Zeroable};
 

@@ -8,7 +8,7 @@ type V3 = [f64; 3];
 /// `(x, y, z, w)`.
 type Q = [f64; 4];
 /// Three rows.
-type Map = [[f64; 4]; 3];
+pub(super) type Map = [[f64; 4]; 3];
 
 fn dot(a: V3, b: V3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
@@ -430,7 +430,7 @@ pub fn blend(rig: &Rig, space: &PoseSpace, state: &SpaceState, time: f64) -> Vec
         .collect()
 }
 
-fn product(a: &Map, b: &Map) -> Map {
+pub(super) fn product(a: &Map, b: &Map) -> Map {
     let mut out = [[0.0; 4]; 3];
     for r in 0..3 {
         for c in 0..4 {
@@ -440,7 +440,7 @@ fn product(a: &Map, b: &Map) -> Map {
     out
 }
 
-fn local(j: &Joint) -> Map {
+pub(super) fn local(j: &Joint) -> Map {
     let [x, y, z, w] = unit(j.rotation);
     let r = [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
@@ -449,6 +449,19 @@ fn local(j: &Joint) -> Map {
     ];
     let (s, t) = (j.scale, j.translation);
     [0, 1, 2].map(|i| [r[i][0] * s[0], r[i][1] * s[1], r[i][2] * s[2], t[i]])
+}
+
+/// Rotation of every node relative to its parent, for what [`blend`] gives: through the siblings it moves with.
+pub fn local_rotations(space: &PoseSpace, joints: &[Joint]) -> Vec<Q> {
+    let all = (0..joints.len()).map(|i| {
+        let (mut q, mut leader) = (unit(joints[i].rotation), space.chain.leader[i]);
+        while let Some(l) = leader {
+            q = mul(unit(joints[l].rotation), q);
+            leader = space.chain.leader[l];
+        }
+        q
+    });
+    all.collect()
 }
 
 /// Palette of a skin for the state of a character: hierarchy, bone length along the parent's axis, shape.

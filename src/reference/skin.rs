@@ -49,6 +49,11 @@ pub fn skin(vertex: &Vertex, influences: &[(usize, f64)], palette: &[[[f64; 4]; 
             }
         }
     }
+    through(vertex, &m)
+}
+
+/// A vertex through one affine map, as [`skin`] says.
+pub(super) fn through(vertex: &Vertex, m: &[[f64; 4]; 3]) -> (Vertex, bool) {
     let p = vertex.position;
     let position = [0, 1, 2].map(|r| m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3]);
     let det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])

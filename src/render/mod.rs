@@ -12,7 +12,7 @@
 //!     light: &Light::default(),
 //!     background: Background::Sky(None),
 //!     skinner,
-//!     instances: &[Instance { character: hero, model, textures: None, transform: Affine::IDENTITY }],
+//!     instances: &[Instance { character: hero, model, textures: None, overlay: None, transform: Affine::IDENTITY }],
 //! };
 //! view.prepare(device, queue, &scene)?;
 //! view.record(encoder, &attachments.targets(window), &scene)?;
@@ -26,16 +26,20 @@
 //! Not done: shadows on characters, occlusion maps, image-based light, culling by view.
 
 mod camera;
+mod colors;
 mod mix;
 mod model;
+mod overlay;
 mod pipeline;
 mod scene;
 mod texture;
 mod view;
 
 pub use camera::{Camera, Depth, perspective};
+pub use colors::ColorMap;
 pub use mix::TextureMix;
 pub use model::Model;
+pub use overlay::Overlay;
 pub use pipeline::{Renderer, RendererDescriptor};
 pub use scene::{Background, Ground, Instance, Light, Scene};
 pub use view::{Attachments, Targets, View};

@@ -1,8 +1,8 @@
 //! The renderer's pipelines: made once per device and target format, shared by every view.
 
 use std::mem::offset_of;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::scene::InstanceRaw;
 use super::texture::srgb_code;
@@ -57,6 +57,9 @@ pub(super) struct Shared {
     pub sky: wgpu::RenderPipeline,
     pub ground: wgpu::RenderPipeline,
     pub shadow: wgpu::RenderPipeline,
+    /// Numbers instead of surfaces: made when the first overlay is.
+    pub overlay: OnceLock<wgpu::RenderPipeline>,
+    pub overlay_layout: wgpu::BindGroupLayout,
     /// The number of the next model, so that draws sort the same way in every run.
     pub models: AtomicU32,
 }
@@ -130,11 +133,7 @@ impl Shared {
     }
 
     fn new(device: &wgpu::Device, descriptor: &RendererDescriptor) -> Self {
-        let source = [crate::gpu::FRAME_WGSL, include_str!("../../shaders/draw.wgsl")].concat();
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("draw"),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
+        let module = shader(device);
         let scene_layout = layout(device, "scene", &[uniform(0, wgpu::ShaderStages::VERTEX_FRAGMENT)]);
         let material_layout = layout(device, "material", &material_entries());
         let surface_layout = layout(device, "surface", &[surfaces()]);
@@ -163,12 +162,33 @@ impl Shared {
             sky: make("draw sky", &stage, State { entry: "sky", ..State::default() }),
             ground: make("draw ground", &stage, State { entry: "ground", strip: true, ..State::default() }),
             shadow: make("draw shadow", &stage, State { entry: "shadow", blend: Some(darker), ..surface }),
+            overlay: OnceLock::new(),
+            overlay_layout: layout(device, "overlay", &[surfaces(), uniform(1, wgpu::ShaderStages::VERTEX_FRAGMENT)]),
             scene_layout,
             material_layout,
             surface_layout,
             models: AtomicU32::new(0),
         }
     }
+}
+
+fn shader(device: &wgpu::Device) -> wgpu::ShaderModule {
+    let source = [crate::gpu::FRAME_WGSL, include_str!("../../shaders/draw.wgsl")].concat();
+    device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("draw"),
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    })
+}
+
+/// The pipeline for [`super::Overlay`].
+pub(super) fn overlay(device: &wgpu::Device, shared: &Shared) -> wgpu::RenderPipeline {
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("overlay"),
+        bind_group_layouts: &[Some(&shared.scene_layout), Some(&shared.overlay_layout)],
+        immediate_size: 0,
+    });
+    let state = State { entry: "overlay", vertices: true, write_depth: true, ..State::default() };
+    pipeline(device, &shared.descriptor, &shader(device), &layout, "draw overlay", &state)
 }
 
 /// True for formats that show the numbers they hold as sRGB codes, but do not encode by themselves.

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec3, Vec4};
 
-use super::{Camera, Depth, Model, TextureMix};
+use super::{Camera, Depth, Model, Overlay, TextureMix};
 use crate::Affine;
 use crate::gpu::{CharacterId, Skinner};
 
@@ -31,6 +31,8 @@ pub struct Instance<'a> {
     pub model: &'a Model,
     /// Stands in for the model's materials; must be made of the same character.
     pub textures: Option<&'a TextureMix>,
+    /// Shows numbers as colours instead of materials; must be made of the same model. Solid, whatever the materials are.
+    pub overlay: Option<&'a Overlay>,
     /// From character space to the world; may mirror.
     pub transform: Affine,
 }
@@ -160,6 +162,7 @@ impl InstanceRaw {
 mod tests {
     use super::*;
     use crate::render::model::MaterialRaw;
+    use crate::render::overlay::TableRaw;
 
     #[test]
     fn records_have_the_shader_s_layout() {
@@ -183,6 +186,7 @@ mod tests {
                 grid grid_color options)
         );
         assert_eq!(layout("Material"), MaterialRaw::layout());
+        assert_eq!(layout("Table"), offsets!(TableRaw: colors count categories none pad));
         // What the vertex buffers hold besides the skinner's streams: 13 words and padding.
         assert_eq!(size_of::<InstanceRaw>(), 64);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::pipeline::Shared;
 use super::scene::{InstanceRaw, SceneRaw};
 use super::{Background, Instance, Renderer, Scene};
+use crate::gpu::Layout;
 use crate::{Error, Result};
 
 /// The buffers of one picture, reused from frame to frame; see [`Renderer::view`].
@@ -22,11 +23,11 @@ pub struct View {
 /// transparent ones from far to near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Draw {
-    blend: bool,
+    kind: Kind,
     /// Grows from far to near; 0 for solid ones.
     nearness: u32,
     model: u32,
-    /// The model's number, or that of the texture mix which stands in for its materials.
+    /// The model's number, or that of the texture mix or overlay which stands in for its materials.
     look: u32,
     material: u32,
     part: u32,
@@ -36,6 +37,25 @@ struct Draw {
     first_vertex: i32,
     /// Index into the instance buffer.
     slot: u32,
+}
+
+/// In the order in which they are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Solid,
+    Overlay,
+    Blend,
+}
+
+/// What a pipeline binds besides the scene.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    /// Nothing: shadows.
+    Nothing,
+    /// Materials and what vertices have besides the skinner's streams.
+    Surfaces,
+    /// The numbers of an overlay.
+    Overlay,
 }
 
 /// Where a picture goes. All views have the formats and sample count of the renderer.
@@ -118,7 +138,7 @@ impl View {
     ///
     /// # Errors
     /// Those of [`crate::gpu::Skinner::vertices`]; [`Error::LengthMismatch`] when a character's part has another number of
-    /// vertices than the model's.
+    /// vertices than the model's; [`Error::InvalidParameter`] for a skinner whose layout is not [`Layout::Packed`].
     pub fn prepare(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, scene: &Scene<'_>) -> Result<()> {
         self.raw.clear();
         self.draws.clear();
@@ -143,7 +163,14 @@ impl View {
 
     fn collect(&mut self, scene: &Scene<'_>, index: usize, instance: &Instance<'_>) -> Result<()> {
         let model = instance.model;
-        let look = instance.textures.map_or(model.number, |mix| mix.number);
+        let mixed = instance.textures.map_or(model.number, |mix| mix.number);
+        let look = instance.overlay.map_or(mixed, |overlay| overlay.number);
+        if let Some(overlay) = instance.overlay
+            && overlay.groups.len() != model.parts.len()
+        {
+            let (found, expected) = (overlay.groups.len(), model.parts.len());
+            return Err(Error::LengthMismatch { what: "an overlay's list of parts", found, expected });
+        }
         if let Some(mix) = instance.textures
             && mix.materials.len() != model.materials.len()
         {
@@ -153,6 +180,13 @@ impl View {
         for (part, model_part) in model.parts.iter().enumerate() {
             let vertices = scene.skinner.vertices(instance.character, part)?;
             let mesh = &model.meshes[model_part.mesh];
+            if vertices.layout != Layout::Packed {
+                return Err(Error::InvalidParameter {
+                    what: "the vertex layout of a skinner that is drawn from",
+                    value: format!("{:?}", vertices.layout),
+                    expected: "Packed",
+                });
+            }
             if vertices.range.len() != mesh.vertex_count {
                 return Err(Error::LengthMismatch {
                     what: "a character's part that is drawn",
@@ -164,13 +198,17 @@ impl View {
             let raw = InstanceRaw::new(&instance.transform, scene.camera.position, vertices.range.start);
             self.raw.push(raw);
             for (p, primitive) in mesh.primitives.iter().enumerate().filter(|(_, p)| !p.indices.is_empty()) {
-                let blend = model.materials[primitive.material].blend;
+                let kind = match (instance.overlay, model.materials[primitive.material].blend) {
+                    (Some(_), _) => Kind::Overlay,
+                    (None, true) => Kind::Blend,
+                    (None, false) => Kind::Solid,
+                };
                 let center = raw.rows.map(|r| glam::Vec4::from(r).dot(model_part.centers[p].extend(1.0)));
                 let distance = glam::Vec3::from(center).length();
                 self.draws.push(Draw {
-                    blend,
+                    kind,
                     // Bits of floats that are not negative order like the floats.
-                    nearness: if blend { u32::MAX - distance.max(0.0).to_bits() } else { 0 },
+                    nearness: if kind == Kind::Blend { u32::MAX - distance.max(0.0).to_bits() } else { 0 },
                     model: model.number,
                     look,
                     material: primitive.material as u32,
@@ -232,8 +270,12 @@ impl View {
     /// Those of [`View::record`].
     pub fn record_in(&self, pass: &mut wgpu::RenderPass<'_>, scene: &Scene<'_>) -> Result<()> {
         pass.set_bind_group(0, &self.scene_group, &[]);
-        let solid = self.draws.partition_point(|d| !d.blend);
-        self.record_draws(pass, scene, &self.draws[..solid], &self.shared.solid, true)?;
+        let solid = self.draws.partition_point(|d| d.kind < Kind::Overlay);
+        let opaque = self.draws.partition_point(|d| d.kind < Kind::Blend);
+        self.record_draws(pass, scene, &self.draws[..solid], &self.shared.solid, Bound::Surfaces)?;
+        if let Some(overlay) = self.shared.overlay.get() {
+            self.record_draws(pass, scene, &self.draws[solid..opaque], overlay, Bound::Overlay)?;
+        }
         if let Background::Sky(ground) = scene.background {
             pass.set_pipeline(&self.shared.sky);
             pass.draw(0..3, 0..1);
@@ -241,11 +283,11 @@ impl View {
                 pass.set_pipeline(&self.shared.ground);
                 pass.draw(0..4, 0..1);
                 if ground.shadow > 0.0 {
-                    self.record_draws(pass, scene, &self.draws[..solid], &self.shared.shadow, false)?;
+                    self.record_draws(pass, scene, &self.draws[..opaque], &self.shared.shadow, Bound::Nothing)?;
                 }
             }
         }
-        self.record_draws(pass, scene, &self.draws[solid..], &self.shared.blend, true)
+        self.record_draws(pass, scene, &self.draws[opaque..], &self.shared.blend, Bound::Surfaces)
     }
 
     fn record_draws(
@@ -254,7 +296,7 @@ impl View {
         scene: &Scene<'_>,
         draws: &[Draw],
         pipeline: &wgpu::RenderPipeline,
-        surfaces: bool,
+        bound: Bound,
     ) -> Result<()> {
         if draws.is_empty() {
             return Ok(());
@@ -275,12 +317,18 @@ impl View {
             }
             if mesh != Some((draw.model, part.mesh)) {
                 pass.set_index_buffer(drawn.indices.slice(..), wgpu::IndexFormat::Uint32);
-                if surfaces {
+                if bound == Bound::Surfaces {
                     pass.set_bind_group(2, &drawn.surfaces, &[]);
                 }
                 mesh = Some((draw.model, part.mesh));
             }
-            if surfaces && material != Some((draw.look, draw.material)) {
+            if bound == Bound::Overlay && material != Some((draw.look, draw.part)) {
+                if let Some(overlay) = instance.overlay {
+                    pass.set_bind_group(1, &overlay.groups[draw.part as usize], &[]);
+                }
+                material = Some((draw.look, draw.part));
+            }
+            if bound == Bound::Surfaces && material != Some((draw.look, draw.material)) {
                 let materials = instance.textures.map_or(&model.materials, |mix| &mix.materials);
                 pass.set_bind_group(1, &materials[draw.material as usize].group, &[]);
                 material = Some((draw.look, draw.material));

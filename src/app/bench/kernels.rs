@@ -1,22 +1,35 @@
 //! What the engine is measured against: a dispatch per character, and a copy.
 
+use dermis::pose::{Pose, SkinPoser};
 use dermis::{Affine, wgpu};
 
 use super::Contestant;
 use super::scene::{Assets, Crowd};
 
-/// f32 streams and one dispatch per character; its palettes are made once, outside the measurement.
-pub struct PerCharacter {
+/// f32 streams and one dispatch per character. Its poses come from the CPU, as they do in engines of this kind, or, without
+/// `poser`, were made once, outside the measurement.
+pub struct PerCharacter<'a> {
+    crowd: Crowd,
+    assets: &'a Assets,
+    poser: Option<SkinPoser<'a>>,
+    pose: Pose,
+    palettes: Vec<Affine>,
+    palette_buffer: wgpu::Buffer,
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
     skinned: wgpu::Buffer,
-    characters: u32,
-    vertices: u32,
     stride: u32,
 }
 
-impl PerCharacter {
-    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, crowd: &Crowd, assets: &Assets) -> dermis::Result<Self> {
+impl<'a> PerCharacter<'a> {
+    /// `posing`: whether a frame poses its characters.
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        crowd: &Crowd,
+        assets: &'a Assets,
+        posing: bool,
+    ) -> dermis::Result<Self> {
         let stride = device.limits().min_uniform_buffer_offset_alignment.max(16);
         let mut characters = Vec::new();
         let mut palettes: Vec<Affine> = Vec::new();
@@ -38,47 +51,66 @@ impl PerCharacter {
         let joints: Vec<[u32; 4]> = influences.clone().map(|v| [0, 1, 2, 3].map(|i| slot(i, v).joint)).collect();
         let weights: Vec<[f32; 4]> = influences.map(|v| [0, 1, 2, 3].map(|i| slot(i, v).weight)).collect();
         let storage = wgpu::BufferUsages::STORAGE;
+        let palette_buffer = filled(device, queue, bytemuck::cast_slice(&palettes), storage);
         let skinned = buffer(device, 40 * u64::from(crowd.characters * crowd.vertices), storage);
         let buffers = [
             filled(device, queue, &characters, wgpu::BufferUsages::UNIFORM),
             filled(device, queue, bytemuck::cast_slice(&rest), storage),
             filled(device, queue, bytemuck::cast_slice(&joints), storage),
             filled(device, queue, bytemuck::cast_slice(&weights), storage),
-            filled(device, queue, bytemuck::cast_slice(&palettes), storage),
+            palette_buffer.clone(),
             skinned.clone(),
         ];
         let (pipeline, group) =
             pipeline(device, include_str!("../../../shaders/per_character.wgsl"), "per_character", &buffers);
-        Ok(Self { pipeline, group, skinned, characters: crowd.characters, vertices: crowd.vertices, stride })
+        let poser = match posing {
+            true => Some(SkinPoser::new(&assets.rig, &assets.skin)?),
+            false => None,
+        };
+        Ok(Self {
+            crowd: *crowd,
+            assets,
+            poser,
+            pose: Pose::rest(&assets.rig),
+            palettes,
+            palette_buffer,
+            pipeline,
+            group,
+            skinned,
+            stride,
+        })
     }
 
-    pub fn check(
-        &self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        crowd: &Crowd,
-        assets: &Assets,
-    ) -> Result<f64, Box<dyn std::error::Error>> {
-        crowd.worst_error(assets, 1e-5, |c| {
-            let bytes = 40 * u64::from(self.vertices);
+    pub fn check(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<f64, Box<dyn std::error::Error>> {
+        self.crowd.worst_error(self.assets, 1e-5, |c| {
+            let bytes = 40 * u64::from(self.crowd.vertices);
             let words = read(device, queue, &self.skinned, u64::from(c) * bytes, bytes)?;
             Ok(words.chunks_exact(10).map(|v| [v[0], v[1], v[2]]).collect())
         })
     }
 }
 
-impl Contestant for PerCharacter {
-    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, _: u32) {
+impl Contestant for PerCharacter<'_> {
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) -> dermis::Result<()> {
+        if let Some(poser) = &mut self.poser {
+            let joints = self.assets.skin.joints.len();
+            for (c, palette) in (0..).zip(self.palettes.chunks_exact_mut(joints)) {
+                self.assets.clip.sample(self.crowd.time(self.assets, c, i), &mut self.pose);
+                poser.palette(&self.pose, palette)?;
+            }
+            queue.write_buffer(&self.palette_buffer, 0, bytemuck::cast_slice(&self.palettes));
+        }
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
             pass.set_pipeline(&self.pipeline);
-            for c in 0..self.characters {
+            for c in 0..self.crowd.characters {
                 pass.set_bind_group(0, &self.group, &[c * self.stride]);
-                pass.dispatch_workgroups(self.vertices.div_ceil(64), 1, 1);
+                pass.dispatch_workgroups(self.crowd.vertices.div_ceil(64), 1, 1);
             }
         }
         queue.submit([encoder.finish()]);
+        Ok(())
     }
 
     fn bytes_per_vertex(&self) -> f64 {
@@ -111,7 +143,7 @@ impl Copy {
 }
 
 impl Contestant for Copy {
-    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, _: u32) {
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, _: u32) -> dermis::Result<()> {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
@@ -120,6 +152,7 @@ impl Contestant for Copy {
             pass.dispatch_workgroups(self.grid.0, self.grid.1, 1);
         }
         queue.submit([encoder.finish()]);
+        Ok(())
     }
 
     fn bytes_per_vertex(&self) -> f64 {

@@ -1,7 +1,7 @@
 //! The crowd that is measured, and the engine skinning it.
 
 use dermis::character::{Channel, Clip, Interpolation, Mesh, Rig, RigNode, Skin, Target};
-use dermis::gpu::{CharacterId, Drive, RigDescriptor, Skinner, SkinnerDescriptor, read_vertices};
+use dermis::gpu::{CharacterId, Drive, Layout, RigDescriptor, Skinner, SkinnerDescriptor, read_vertices};
 use dermis::influence::{Influence, Influences};
 use dermis::pose::{Pose, skin_palette};
 use dermis::{Affine, Transform, reference, wgpu};
@@ -15,6 +15,10 @@ pub struct Crowd {
     pub characters: u32,
     pub vertices: u32,
     pub joints: u32,
+    /// What the engine is asked for besides.
+    pub previous: bool,
+    pub bounds: bool,
+    pub layout: Layout,
 }
 
 pub struct Assets {
@@ -30,6 +34,10 @@ const STEP: f64 = 1.0 / 60.0;
 const CHECKED: usize = 97;
 
 impl Crowd {
+    pub fn new(name: &'static str, characters: u32, vertices: u32, joints: u32) -> Self {
+        Self { name, characters, vertices, joints, previous: false, bounds: false, layout: Layout::Packed }
+    }
+
     /// A tube along a chain of joints, four influences per vertex, and a clip that turns every joint.
     pub fn assets(&self) -> Assets {
         let joints = self.joints as usize;
@@ -92,11 +100,15 @@ impl Crowd {
         -0.01 * f64::from(character)
     }
 
+    /// The clip's time for a character at frame `i`.
+    pub fn time(&self, assets: &Assets, character: u32, i: u32) -> f32 {
+        (f64::from(i) * STEP - self.start(character)).rem_euclid(f64::from(assets.clip.duration)) as f32
+    }
+
     /// Palette of a character at frame `i`.
     pub fn palette(&self, assets: &Assets, character: u32, i: u32) -> dermis::Result<Vec<Affine>> {
-        let time = (f64::from(i) * STEP - self.start(character)).rem_euclid(f64::from(assets.clip.duration));
         let mut pose = Pose::rest(&assets.rig);
-        assets.clip.sample(time as f32, &mut pose);
+        assets.clip.sample(self.time(assets, character, i), &mut pose);
         skin_palette(&assets.rig, &assets.skin, &pose)
     }
 
@@ -138,11 +150,18 @@ impl Crowd {
 pub struct Ours {
     skinner: Skinner,
     characters: Vec<CharacterId>,
+    bytes_out: f64,
 }
 
 impl Ours {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, crowd: &Crowd, assets: &Assets) -> dermis::Result<Self> {
-        let mut skinner = Skinner::new(device, &SkinnerDescriptor::default())?;
+        let descriptor = SkinnerDescriptor {
+            previous_positions: crowd.previous,
+            bounds: crowd.bounds,
+            layout: crowd.layout,
+            ..SkinnerDescriptor::default()
+        };
+        let mut skinner = Skinner::new(device, &descriptor)?;
         let skins = std::slice::from_ref(&assets.skin);
         let clips = std::slice::from_ref(&assets.clip);
         let rig = skinner.add_rig(&RigDescriptor { rig: &assets.rig, skins, clips })?;
@@ -153,7 +172,9 @@ impl Ours {
             skinner.drive(character, Drive::Clip { clip: 0, start: crowd.start(c), looping: true })?;
             characters.push(character);
         }
-        Ok(Self { skinner, characters })
+        // The positions; read and written once more as the previous ones; the frames.
+        let bytes_out = if crowd.previous { 36.0 } else { 12.0 } + crowd.layout.stride() as f64;
+        Ok(Self { skinner, characters, bytes_out })
     }
 
     pub fn check(
@@ -172,15 +193,16 @@ impl Ours {
 }
 
 impl Contestant for Ours {
-    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) {
+    fn frame(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, i: u32) -> dermis::Result<()> {
         self.skinner.prepare(device, queue, f64::from(i) * STEP);
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         self.skinner.record(&mut encoder);
         queue.submit([encoder.finish()]);
+        Ok(())
     }
 
     fn bytes_per_vertex(&self) -> f64 {
-        // 20 out; 20 of rest vertex and 8 of influences in, once per chunk of instances.
-        20.0 + 28.0 / f64::from(dermis::gpu::CHUNK.min(self.characters.len() as u32))
+        // 20 of rest vertex, 8 of influences and 4 of its part of a joint list in, once per chunk of instances.
+        self.bytes_out + 32.0 / f64::from(dermis::gpu::CHUNK.min(self.characters.len() as u32))
     }
 }

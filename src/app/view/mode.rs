@@ -9,6 +9,7 @@ use super::camera::Orbit;
 use super::jobs::Jobs;
 use super::projection::Projection;
 use super::scene::Stage;
+use super::source::Source;
 use super::thumbnail::Textures;
 use crate::app::device::Opened;
 
@@ -75,6 +76,8 @@ pub struct Context<'a> {
     pub stage: &'a mut Stage,
     /// The file the character came from; `None` for a built-in one.
     pub source: Option<&'a Path>,
+    /// Where the character is in no file yet: what it was made into out of `source`.
+    pub made: Option<&'a Made>,
     pub gpu: &'a Arc<Opened>,
     pub renderer: &'a Renderer,
     /// Makes textures known to egui; see [`super::thumbnail::Thumbnail`].
@@ -90,6 +93,15 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// What a changed copy of the character is made of; `None` for a built-in one.
+    pub fn origin(&self) -> Option<Source> {
+        let path = self.source?.to_owned();
+        Some(match self.made {
+            Some(made) => Source::Made(made.glb.clone(), path),
+            None => Source::File(path),
+        })
+    }
+
     /// Shows an error and goes on.
     pub fn check<T>(&mut self, result: Result<T, impl ToString>) -> Option<T> {
         result.map_err(|e| self.messages.problem = Some(e.to_string())).ok()
@@ -105,6 +117,20 @@ pub struct Messages {
     pub note: Option<String>,
 }
 
+/// A model that was made here, as the bytes of a GLB.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Name for people.
+    pub name: String,
+    pub glb: Arc<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Made {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Made({:?}, {} bytes)", self.name, self.glb.len())
+    }
+}
+
 /// What a mode or a menu asks the window for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -116,4 +142,6 @@ pub enum Request {
     FrameAll,
     /// Save what is seen as a PNG.
     Screenshot,
+    /// Show a model that was made here and is in no file yet.
+    Show(Made),
 }

@@ -7,7 +7,9 @@ use dermis::gpu::{
     CharacterId, Drive, PartId, RigDescriptor, RigId, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
 };
 use dermis::pose::Pose;
-use dermis::render::{Background, Camera, Ground, Instance, Light, Model, Renderer, Scene, Targets, TextureMix, View};
+use dermis::render::{
+    Background, Camera, Ground, Instance, Light, Model, Overlay, Renderer, Scene, Targets, TextureMix, View,
+};
 use dermis::{Affine, Character, Error, Result, wgpu};
 
 use super::thumbnail::Aside;
@@ -29,6 +31,8 @@ pub struct Stage {
     pub shown: Vec<Placed>,
     /// Surfaces that [`Placed::mix`] names.
     pub mixes: Vec<TextureMix>,
+    /// Numbers shown as colours instead of surfaces, and of which character.
+    pub overlay: Option<(CharacterId, Arc<Overlay>)>,
     /// Pictures to draw in the next frame besides the window's; see [`super::thumbnail::Thumbnail::draw`].
     pub asides: Vec<Aside>,
     /// The time the next frame is prepared for.
@@ -77,6 +81,7 @@ impl Stage {
             model,
             shown: Vec::new(),
             mixes: Vec::new(),
+            overlay: None,
             asides: Vec::new(),
             seconds: 0.0,
             rest,
@@ -102,6 +107,7 @@ impl Stage {
     /// Shows the hero alone, in its rest pose, as the file has it.
     pub fn reset(&mut self) -> Result<()> {
         self.shown = vec![self.place(self.hero)];
+        self.overlay = None;
         self.asides.clear();
         self.play(None, false)
     }
@@ -122,17 +128,19 @@ impl Stage {
         self.skinner.drive(self.hero, Drive::Local(pose))
     }
 
-    /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights.
+    /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights for each material.
     pub fn mix(
         &mut self,
         gpu: &Opened,
         renderer: &Renderer,
         pictures: &[Option<Image>],
-        weights: &[f32],
+        weights: &[Vec<f32>],
     ) -> Result<()> {
         let samples: Vec<Option<&Image>> = pictures.iter().map(Option::as_ref).collect();
         let mut textures = renderer.texture_mix(&gpu.device, &gpu.queue, &self.character, &samples)?;
-        textures.set_weights(weights)?;
+        for (material, weights) in weights.iter().enumerate() {
+            textures.set_material_weights(material, weights)?;
+        }
         self.mixes.push(textures);
         let mix = Some(self.mixes.len() - 1);
         self.shown.iter_mut().filter(|p| p.character == self.hero).for_each(|p| p.mix = mix);
@@ -195,6 +203,7 @@ impl Stage {
                 character: placed.character,
                 model: &placed.model,
                 textures: placed.mix.and_then(|mix| self.mixes.get(mix)),
+                overlay: self.overlay.as_ref().filter(|o| o.0 == placed.character).map(|o| &*o.1),
                 transform: placed.transform,
             })
             .collect();

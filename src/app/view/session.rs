@@ -129,6 +129,7 @@ impl Session {
             Request::ChooseFile => self.shell.choose_file(),
             Request::FrameAll => self.shell.frame_all(),
             Request::Screenshot => self.save_screenshot(),
+            Request::Show(made) => self.shell.show(made),
         }
     }
 

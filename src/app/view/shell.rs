@@ -11,7 +11,7 @@ use glam::Vec2;
 use super::camera::Orbit;
 use super::input;
 use super::jobs::{Job, Jobs};
-use super::mode::{Context, Messages, Mode, Request};
+use super::mode::{Context, Made, Messages, Mode, Request};
 use super::panel;
 use super::projection::Projection;
 use super::scene::Stage;
@@ -26,6 +26,10 @@ pub struct Shell {
     pub jobs: Jobs,
     pub stage: Option<Stage>,
     pub source: Option<PathBuf>,
+    /// What the character was made into here, if it is not what `source` holds.
+    pub made: Option<Made>,
+    /// What is being made ready to be shown.
+    making: Option<Made>,
     pub modes: Vec<Box<dyn Mode>>,
     /// Index into `modes`.
     pub active: usize,
@@ -74,6 +78,8 @@ impl Shell {
             jobs,
             stage: None,
             source: None,
+            made: None,
+            making: None,
             modes: super::modes(),
             active: 0,
             orbit: Orbit::default(),
@@ -102,7 +108,21 @@ impl Shell {
             progress.say(format!("Preparing {name}"));
             Loaded::new(&gpu, &renderer, character).map_err(|e| e.to_string())
         });
+        self.making = None;
         self.loading = Some((path, job));
+    }
+
+    /// Shows a model that was made here out of the one on show.
+    pub fn show(&mut self, made: Made) {
+        let (gpu, renderer, inside) = (self.gpu.clone(), self.renderer.clone(), made.clone());
+        let job = self.jobs.start(&format!("Preparing {}", made.name), move |_| {
+            let none = &mut |uri: &str| Err(format!("{uri}: is not inside the file"));
+            let character = dermis::io::load_bytes(&format!("{}.glb", inside.name), &inside.glb, none);
+            let loaded = character.and_then(|character| Loaded::new(&gpu, &renderer, character));
+            loaded.map_err(|e| e.to_string())
+        });
+        self.making = Some(made);
+        self.loading = Some((self.source.clone(), job));
     }
 
     /// Takes what other threads have finished; true when another character is on the stage.
@@ -132,15 +152,20 @@ impl Shell {
         let Loaded { stage, points } = loaded;
         self.stage = Some(stage);
         self.source = source;
+        self.made = self.making.take();
         self.messages.note = None;
-        self.orbit = Orbit::default();
+        if self.made.is_none() {
+            self.orbit = Orbit::default();
+        }
         self.with_modes(|modes, active, context| {
             modes.iter_mut().for_each(|mode| mode.loaded(context));
             let outcome = context.stage.reset();
             context.check(outcome);
             modes[active].enter(context);
         });
-        self.frame_points(Ok(points));
+        if self.made.is_none() {
+            self.frame_points(Ok(points));
+        }
     }
 
     /// Calls `f` with the modes, the active one's index, and what they work with; `None` without a character.
@@ -149,6 +174,7 @@ impl Shell {
         let mut context = Context {
             stage: self.stage.as_mut()?,
             source: self.source.as_deref(),
+            made: self.made.as_ref(),
             gpu: &self.gpu,
             renderer: &self.renderer,
             textures: &self.textures,

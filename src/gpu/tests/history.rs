@@ -8,7 +8,7 @@ use super::{Random, device};
 use crate::gpu::pose::PosePipeline;
 use crate::gpu::readback::read_range;
 use crate::gpu::skin::{Pipelines, SOURCE, SkinPipelines};
-use crate::gpu::{Bounds, CharacterId, Drive, MeshOptions, RigDescriptor, Skinner, SkinnerDescriptor};
+use crate::gpu::{Bounds, CharacterId, Drive, MeshOptions, Method, RigDescriptor, Skinner, SkinnerDescriptor};
 
 type Positions = Vec<[f32; 3]>;
 
@@ -25,17 +25,20 @@ struct Actor {
 fn live(device: &wgpu::Device, queue: &wgpu::Queue, source: &str, frames: u32) -> Result<[u32; 6], String> {
     let skin = SkinPipelines::with_source(device, source);
     let pipelines = Some(Arc::new(Pipelines { skin, pose: PosePipeline::new(device) }));
-    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true };
+    let descriptor = SkinnerDescriptor { pipelines, previous_positions: true, bounds: true, ..Default::default() };
     let mut skinner = Skinner::new(device, &descriptor).unwrap();
     skinner.frame.largest_grid = 7;
     let scene = mixed_scene();
     let ids: Vec<_> = scene
         .meshes
         .iter()
-        .map(|m| {
+        .enumerate()
+        .map(|(i, m)| {
             let (nodes, skins) = rig(m.kind.joints);
             let rig = skinner.add_rig(&RigDescriptor { rig: &nodes, skins: &skins, clips: &[] }).unwrap();
-            let options = MeshOptions { max_influences: m.kind.width, precision: m.kind.precision };
+            let (max_influences, precision) = (m.kind.width, m.kind.precision);
+            let method = if i % 2 == 0 { Method::Linear } else { Method::DualQuaternion };
+            let options = MeshOptions { max_influences, precision, method };
             (rig, skinner.add_mesh_with(queue, &m.mesh, options).unwrap())
         })
         .collect();
@@ -125,7 +128,7 @@ fn pod<T: bytemuck::Pod>(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wg
     bytemuck::pod_collect_to_vec(&read_range(device, queue, buffer, 0..buffer.size()).unwrap())
 }
 
-fn around(positions: &[[f32; 3]]) -> Bounds {
+pub(super) fn around(positions: &[[f32; 3]]) -> Bounds {
     let of = |f: fn(f32, f32) -> f32| {
         let mut corner = positions[0];
         positions.iter().for_each(|p| (0..3).for_each(|a| corner[a] = f(corner[a], p[a])));
@@ -167,15 +170,19 @@ fn previous_positions_and_boxes_change_no_vertex() {
 
 /// (what the shader says, what the mutant says)
 const MUTANTS: &[(&str, &str)] = &[
-    ("select(x, position.x, fresh)", "x"),
-    ("previous[3u * output + 2u]", "previous[3u * output + 1u]"),
-    ("keep(instance.x + vertex, false,", "keep(vertex, false,"),
-    ("(instance.w & FRESH) != 0u, position", "true, position"),
-    ("(instance.w & FRESH) != 0u, position", "false, position"),
-    ("lane, job.vertex_count - 1u)", "lane, 0xffffffu)"),
-    ("bounds_key(position.y);", "bounds_key(position.x);"),
-    ("lane / 2u * KEY_STRIDE + lane % 2u", "lane / 2u * KEY_STRIDE"),
-    ("k < GROUP_SIZE; k += 2u", "k < 32u; k += 2u"),
+    ("select(r0, rows[0], fresh)", "r0"),
+    ("previous[3u * quad + 2u]", "previous[3u * quad + 1u]"),
+    ("keep(output, false,", "keep(quad, false,"),
+    ("(flags & FRESH) != 0u, rows", "true, rows"),
+    ("(flags & FRESH) != 0u, rows", "false, rows"),
+    ("flags = tables[at].w;", "flags = 0u;"),
+    ("lane < job.quad_count;", "lane < 0xffffffu;"),
+    ("lane, job.quad_count - 1u)", "lane, 0xffffffu)"),
+    ("note_bounds(key_row + 2u * KEY_STRIDE, y);", "note_bounds(key_row + 2u * KEY_STRIDE, x);"),
+    ("min(min(key.x, key.y), min(key.z, key.w))", "min(min(key.x, key.y), key.z)"),
+    ("max(max(key.x, key.y), max(key.z, key.w))", "max(key.x, max(key.z, key.w))"),
+    ("let key_row = 6u * (i - first) * KEY_STRIDE + lane;", "let key_row = 6u * (i - first) * KEY_STRIDE;"),
+    ("k < GROUP_SIZE; k++", "k < 32u; k++"),
     ("let i = first + lane / 6u;", "let i = first + lane / 12u;"),
     ("8u * (instance.w >> 2u)", "8u * instance.w"),
     ("if ((instance.w & SETTLE) == 0u) {", "if (true) {"),

@@ -1,6 +1,6 @@
 //! The shipped WGSL, parsed, against the Rust records and constants that feed it.
 
-use super::super::skin::{Batch, CHUNK, DELTA_WORDS, FRESH, GROUP_SIZE, Job, REST_WORDS, SETTLE, SOURCE};
+use super::super::skin::{Batch, CHUNK, DELTA_ROWS, FRESH, GROUP_SIZE, Job, REST_ROWS, SETTLE, SOURCE};
 
 #[test]
 fn records_have_the_shader_s_layout() {
@@ -23,7 +23,7 @@ fn records_have_the_shader_s_layout() {
         };
     }
     same_layout!(Batch { jobs, job_count, group_count, grid_width });
-    same_layout!(Job { first_group, block_count, vertex_count, vertices, stride, morphs, instances, instance_count });
+    same_layout!(Job { first_group, block_count, quad_count, quads, stride, instances, instance_count, unused });
 
     let skin = &module.entry_points[0];
     assert_eq!((skin.name.as_str(), skin.workgroup_size), ("skin", [GROUP_SIZE, 1, 1]));
@@ -35,11 +35,11 @@ fn records_have_the_shader_s_layout() {
         }
     };
     assert_eq!(constant("GROUP_SIZE"), GROUP_SIZE);
-    assert_eq!(constant("REST_WORDS"), REST_WORDS);
-    assert_eq!(constant("DELTA_WORDS"), DELTA_WORDS);
+    assert_eq!(constant("REST_ROWS"), REST_ROWS);
+    assert_eq!(constant("DELTA_ROWS"), DELTA_ROWS);
     assert_eq!((constant("SETTLE"), constant("FRESH")), (SETTLE, FRESH));
-    assert!(SOURCE.contains(&format!("keys: array<u32, {}>", 3 * CHUNK * constant("KEY_STRIDE"))));
-    const { assert!(6 * CHUNK <= GROUP_SIZE, "two lanes for an instance and axis") };
+    assert!(SOURCE.contains(&format!("keys: array<u32, {}>", 6 * CHUNK * constant("KEY_STRIDE"))));
+    const { assert!(6 * CHUNK <= GROUP_SIZE, "a lane for an instance, axis and side") };
     let storage = module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. }));
     assert!(storage.count() <= 8, "WebGPU guarantees 8 storage buffers per stage");
 }

@@ -1,6 +1,12 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
+mod clips;
+mod drives;
+mod dual;
+mod dual_pose;
+mod frames;
 mod history;
+mod host;
 mod layout;
 mod math;
 mod matrix;
@@ -9,6 +15,7 @@ mod pose;
 mod scene;
 mod skinner;
 mod space;
+mod stress;
 
 /// A device with WebGPU's default limits, so that nothing here needs more. A machine without an adapter fails the test.
 pub(crate) fn device() -> (wgpu::Device, wgpu::Queue) {

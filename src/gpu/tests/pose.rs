@@ -16,15 +16,15 @@ use crate::pose::{Pose, skin_palette};
 
 const CHARACTERS: usize = 37;
 
-struct Case {
-    rig: Rig,
-    skins: Vec<Skin>,
-    clips: Vec<Clip>,
-    depth: usize,
+pub(super) struct Case {
+    pub rig: Rig,
+    pub skins: Vec<Skin>,
+    pub clips: Vec<Clip>,
+    pub depth: usize,
 }
 
 /// A random rig: a chain, or a tree whose nodes have any earlier node as their parent.
-fn case(nodes: usize, chain: bool, random: &mut Random) -> Case {
+pub(super) fn case(nodes: usize, chain: bool, random: &mut Random) -> Case {
     let mut rig = Rig::default();
     let mut depth = vec![1usize; nodes];
     for i in 0..nodes {
@@ -191,7 +191,9 @@ fn palettes_agree_with_the_reference_for_small_and_large_rigs() {
 /// (what the shader says, what the mutant says)
 const MUTANTS: &[(&str, &str)] = &[
     ("let group = id.y * batch.grid_width + id.x;", "let group = id.x;"),
-    ("let character = characters[posed[group]];", "let character = characters[group];"),
+    ("let character = characters[posed[batch.first + group]];", "let character = characters[batch.first + group];"),
+    ("posed[batch.first + group]", "posed[group]"),
+    ("let large = GENERAL && rig.node_count", "let large = !GENERAL && rig.node_count"),
     ("level < rig.level_count; level++", "level < rig.level_count - 1u; level++"),
     (
         "for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE)",

@@ -9,8 +9,8 @@ use crate::character::{Mesh, MorphDelta, MorphTarget, Rig, RigNode, Skin};
 use crate::gpu::pose::PosePipeline;
 use crate::gpu::skin::{Pipelines, SkinPipelines};
 use crate::gpu::{
-    CharacterId, Drive, MeshOptions, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor, decode_normal,
-    decode_tangent, encode_frame, read_vertices,
+    CharacterId, Drive, MeshOptions, Method, PartId, RigDescriptor, SkinnedVertices, Skinner, SkinnerDescriptor,
+    decode_normal, decode_tangent, encode_frame, read_vertices,
 };
 use crate::influence::{self, Influence, InfluenceLayout, Influences, Precision};
 use crate::math::Affine;
@@ -101,6 +101,7 @@ pub(crate) struct Scene {
     pub instances: Vec<TestInstance>,
     /// Index of an instance that stays hidden: nothing may touch its vertices.
     pub spare: usize,
+    pub method: Method,
 }
 
 impl Scene {
@@ -113,7 +114,7 @@ impl Scene {
             let weights = (0..meshes[m].kind.targets).map(|_| 1.5 * random.signed()).collect();
             TestInstance { mesh: m, palette: palette(meshes[m].kind.joints, i % 4 == 3, &mut random), weights }
         });
-        Self { instances: instances.collect(), spare: count / 2, meshes }
+        Self { instances: instances.collect(), spare: count / 2, method: Method::Linear, meshes }
     }
 
     /// Skins the scene on the GPU; `largest_grid` stands for the device's limit of workgroups per dimension.
@@ -122,8 +123,16 @@ impl Scene {
             let skin = SkinPipelines::with_source(device, source);
             Arc::new(Pipelines { skin, pose: PosePipeline::new(device) })
         });
-        let mut skinner =
-            Skinner::new(device, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() }).unwrap();
+        self.skin_as(device, queue, &SkinnerDescriptor { pipelines, ..SkinnerDescriptor::default() })
+    }
+
+    pub fn skin_as(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        descriptor: &SkinnerDescriptor,
+    ) -> Vec<SkinnedVertices> {
+        let mut skinner = Skinner::new(device, descriptor).unwrap();
         let characters = self.spawn(&mut skinner, queue);
         frame(device, queue, &mut skinner, 0.0);
         let read = |&c| read_vertices(device, queue, &skinner.vertices(c, 0).unwrap()).unwrap();
@@ -139,7 +148,8 @@ impl Scene {
             .map(|m| {
                 let (rig, skins) = rig(m.kind.joints);
                 let rig = skinner.add_rig(&RigDescriptor { rig: &rig, skins: &skins, clips: &[] }).unwrap();
-                let options = MeshOptions { max_influences: m.kind.width, precision: m.kind.precision };
+                let options =
+                    MeshOptions { max_influences: m.kind.width, precision: m.kind.precision, method: self.method };
                 (rig, skinner.add_mesh_with(queue, &m.mesh, options).unwrap())
             })
             .collect();
@@ -157,6 +167,11 @@ impl Scene {
 
     /// Worst error of `got` in units of the tolerances of this module, or what is wrong.
     pub fn compare(&self, got: &[SkinnedVertices]) -> Result<f64, String> {
+        self.compare_directions(got, 2e-4)
+    }
+
+    /// As `compare`, with a tolerance of directions, radians: [`compare_instance`] says which.
+    pub fn compare_directions(&self, got: &[SkinnedVertices], tolerance: f64) -> Result<f64, String> {
         let mut worst = 0f64;
         for (i, instance) in self.instances.iter().enumerate() {
             if i == self.spare {
@@ -166,9 +181,9 @@ impl Scene {
                     None => continue,
                 }
             }
-            let expected = reference_instance(&self.meshes[instance.mesh], instance);
-            worst =
-                worst.max(compare_instance(&expected, &got[i], instance).map_err(|e| format!("instance {i}: {e}"))?);
+            let expected = reference_instance(&self.meshes[instance.mesh], instance, self.method);
+            let error = compare_instance(&expected, &got[i], instance, tolerance);
+            worst = worst.max(error.map_err(|e| format!("instance {i}: {e}"))?);
         }
         Ok(worst)
     }
@@ -191,9 +206,13 @@ pub(crate) fn stored_influences(mesh: &TestMesh) -> Influences {
     influence::unpack(&influence::pack_ordered(&pruned, layout).unwrap())
 }
 
-pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Vec<reference::Vertex> {
+pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance, method: Method) -> Vec<reference::Vertex> {
     let influences = stored_influences(mesh);
     let palette: Vec<[[f64; 4]; 3]> = instance.palette.iter().map(|m| m.rows.map(|r| r.map(f64::from))).collect();
+    let turns: Vec<_> = match method {
+        Method::Linear => Vec::new(),
+        Method::DualQuaternion => palette.iter().map(reference::turn).collect(),
+    };
     let mut deltas = vec![Vec::new(); mesh.mesh.positions.len()];
     for (target, &weight) in mesh.mesh.morphs.iter().zip(&instance.weights) {
         for d in &target.deltas {
@@ -212,20 +231,38 @@ pub(crate) fn reference_instance(mesh: &TestMesh, instance: &TestInstance) -> Ve
             tangent: decode_tangent(frame).map(f64::from),
         };
         let list: Vec<_> = influences.of(v).iter().map(|e| (e.joint as usize, f64::from(e.weight))).collect();
-        let (skinned, regular) = reference::skin(&reference::morph(&rest, &deltas[v]), &list, &palette);
+        let morphed = reference::morph(&rest, &deltas[v]);
+        let (skinned, regular) = match method {
+            Method::Linear => reference::skin(&morphed, &list, &palette),
+            Method::DualQuaternion => reference::skin_dual(&morphed, &list, &palette, &turns),
+        };
         assert!(regular);
         skinned
     };
     (0..mesh.mesh.positions.len()).map(vertex).collect()
 }
 
+/// One skinned part against the reference.
+pub(crate) fn compare_one(
+    mesh: &TestMesh,
+    palette: &[Affine],
+    weights: &[f32],
+    method: Method,
+    got: &SkinnedVertices,
+) -> Result<f64, String> {
+    let instance = TestInstance { mesh: 0, palette: palette.to_vec(), weights: weights.to_vec() };
+    compare_instance(&reference_instance(mesh, &instance, method), got, &instance, 2e-4)
+}
+
 /// Positions within 2e-6 of max(extent, largest palette translation): f32 has 6e-8 relative rounding, a blended matrix and
 /// its product take about a dozen such steps on terms up to that size. Directions within 2e-4 rad: half a step of the
-/// packing (5e-5 for a normal, 1e-4 for a tangent with its 15 bits) plus f32 error amplified by the frames' conditioning.
+/// packing (5e-5 for a normal, 1e-4 for a tangent with its 15 bits) plus f32 error amplified by the frames' conditioning;
+/// within 1e-5 rad where they are not packed.
 fn compare_instance(
     expected: &[reference::Vertex],
     got: &SkinnedVertices,
     instance: &TestInstance,
+    directions: f64,
 ) -> Result<f64, String> {
     let mut size = instance.palette.iter().flat_map(|m| m.rows).map(|r| f64::from(r[3].abs())).fold(0.0, f64::max);
     for axis in 0..3 {
@@ -242,7 +279,12 @@ fn compare_instance(
         if f64::from(t[3]) != e.tangent[3] {
             return Err(format!("vertex {v}: tangent sign {} instead of {}", t[3], e.tangent[3]));
         }
-        let ratio = (distance / 2e-6).max(normal / 2e-4).max(tangent / 2e-4);
+        // inverseSqrt is good to 2 ulp, a length to a few more.
+        let off = |v: [f32; 3]| (glam::Vec3::from(v).length() - 1.0).abs();
+        if off(got.normals[v]).max(off([t[0], t[1], t[2]])) > 2e-6 {
+            return Err(format!("vertex {v}: normal {:?} or tangent {t:?} is not unit", got.normals[v]));
+        }
+        let ratio = (distance / 2e-6).max(normal / directions).max(tangent / directions);
         if ratio.is_nan() || ratio > 1.0 {
             return Err(format!(
                 "vertex {v}: position off by {distance:.1e}, normal {normal:.1e}, tangent {tangent:.1e}"

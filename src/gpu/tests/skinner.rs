@@ -84,8 +84,8 @@ fn vertices_do_not_depend_on_what_else_is_in_the_scene() {
         let mut skinner = Skinner::new(&device, &SkinnerDescriptor::default()).unwrap();
         let (nodes, skins) = rig(test_mesh.kind.joints);
         let rig_id = skinner.add_rig(&RigDescriptor { rig: &nodes, skins: &skins, clips: &[] }).unwrap();
-        let options =
-            crate::gpu::MeshOptions { max_influences: test_mesh.kind.width, precision: test_mesh.kind.precision };
+        let (max_influences, precision) = (test_mesh.kind.width, test_mesh.kind.precision);
+        let options = crate::gpu::MeshOptions { max_influences, precision, method: scene.method };
         let mesh_id = skinner.add_mesh_with(&queue, &test_mesh.mesh, options).unwrap();
         let alone = skinner.spawn(rig_id, &[mesh_id.into()]).unwrap();
         skinner.drive(alone, Drive::Palette(0, &instance.palette)).unwrap();

@@ -27,15 +27,15 @@ fn rotation(angle: f32, random: &mut Random) -> [f32; 4] {
     q
 }
 
-struct Case {
-    rig: Rig,
-    skins: Vec<Skin>,
-    space: PoseSpace,
-    depth: usize,
+pub(super) struct Case {
+    pub rig: Rig,
+    pub skins: Vec<Skin>,
+    pub space: PoseSpace,
+    pub depth: usize,
 }
 
 /// A random tree; `flat`: its last nodes are siblings that lead each other, as in a WebXR hand.
-fn case(nodes: usize, shape: usize, flat: bool, random: &mut Random) -> Case {
+pub(super) fn case(nodes: usize, shape: usize, flat: bool, random: &mut Random) -> Case {
     let mut rig = Rig::default();
     let mut depth = vec![1_usize; nodes];
     let siblings = if flat { nodes / 2 } else { nodes };
@@ -154,7 +154,7 @@ fn shapes(which: usize) -> Vec<[f32; 3]> {
 }
 
 /// A state with holds, fades and selections under way, at a corner, on an edge, inside or outside.
-fn state(space: &PoseSpace, i: usize, now: f64, random: &mut Random) -> SpaceState {
+pub(super) fn state(space: &PoseSpace, i: usize, now: f64, random: &mut Random) -> SpaceState {
     let mut state = SpaceState::new(space);
     let corners = space.coordinates().corners();
     let mut weights: Vec<f32> = corners.iter().map(|_| random.unit()).collect();
