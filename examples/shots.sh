@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The pictures of README.md: the viewer in a window of its own, on a screen that nobody sees.
+#
+# Needs xvfb, xdotool and imagemagick. Usage: examples/shots.sh [DERMIS] [MODEL FOR THE CLIPS AND WEIGHTS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dermis=${1:-target/release/dermis}
+model=${2:-hand}
+mkdir -p docs
+
+# shot NAME SECONDS MODEL TAB [xdotool commands…]: a window of 1200 × 760, left alone for some seconds, used, pictured.
+shot() {
+    local name=$1 seconds=$2 file=$3 tab=$4
+    shift 4
+    export name seconds file tab dermis
+    xvfb-run -a -s '-screen 0 1200x760x24' bash -c '
+        "$dermis" view "$file" --tab "$tab" >/dev/null 2>&1 &
+        viewer=$!
+        sleep "$seconds"
+        # Without a window manager nobody gives the window keys, or fills the screen with it.
+        window=$(xdotool search --name dermis | head -1)
+        xdotool windowmove "$window" 0 0 windowsize "$window" 1200 760 windowfocus "$window"
+        sleep 2
+        for command in "$@"; do xdotool $command; sleep 1; done
+        sleep 2
+        import -window root "docs/$name.png"
+        kill $viewer
+    ' shot "$@"
+    echo "docs/$name.png"
+}
+
+shot pose 12 hand pose
+shot weights 12 "$model" weights
+shot skeleton 12 "$model" skeleton
