@@ -10,8 +10,8 @@ use cull::{Field, Show, View};
 use dermis::{Affine, wgpu};
 
 /// How far the corner of a box that is farthest along a plane's normal is inside, in f64, and how much the shader's f32 may
-/// be off: no term passes through more than 8 roundings (product and 3 sums into the plane, product and 3 sums into the
-/// distance), each of 2⁻²⁴ of at most the sum of the terms' magnitudes; twice that, for products of the small terms.
+/// be off: every term passes through at most 8 roundings (a product and 3 sums into the plane, a product and 3 sums into the
+/// distance) of 2⁻²⁴ each, so 8 · 2⁻²⁴ of the sum of the terms' magnitudes; doubled for drivers that sum in another order.
 fn distance(plane: [f32; 4], place: &Affine, low: [f32; 3], high: [f32; 3]) -> (f64, f64) {
     let plane = plane.map(f64::from);
     let (mut sum, mut magnitude) = (plane[3], plane[3].abs());

@@ -120,7 +120,7 @@ pub struct Field {
     queue: wgpu::Queue,
     /// With everybody in it.
     pub skinner: Skinner,
-    /// Sorted by page, with their places in the world.
+    /// Sorted by page, then by mesh, with their places in the world.
     pub stalks: Vec<(CharacterId, Affine)>,
     /// Those of them in one page.
     pub pages: Vec<Range<usize>>,
@@ -161,7 +161,7 @@ impl Field {
         }
 
         // Vertices never move, and boxes do not once all are spawned: what follows is made once.
-        spawned.sort_by_key(|s| s.0);
+        spawned.sort_by_key(|&(page, _, _, (_, span, _))| (page, span.start));
         let multi_draw = device.features().contains(wgpu::Features::INDIRECT_FIRST_INSTANCE);
         let (mut parts, mut draws, mut pages) = (Vec::new(), Vec::new(), Vec::<Range<usize>>::new());
         let mut boxes = None;
