@@ -1,10 +1,12 @@
 // Poses characters: local transforms from each one's source, down the hierarchy, to the palettes of all its skins. One
-// workgroup per character, one dispatch for all. Needs the functions of space.wgsl and math.wgsl.
+// workgroup per character, one dispatch for all. Needs the functions of clips.wgsl, space.wgsl and math.wgsl.
 
 // Lanes of a workgroup.
 override GROUP_SIZE: u32 = 32u;
 // Poses characters in pose spaces and those whose rig goes through `scratch`, too.
 override GENERAL: bool = true;
+// Poses characters that play several clips, or clips that drive morph weights, too.
+override LAYERED: bool = true;
 
 // Nodes whose world transforms fit into workgroup memory (48 bytes each); larger rigs go through `scratch`.
 const SHARED_NODES: u32 = 320u;
@@ -53,6 +55,11 @@ struct Character {
     weights: u32,
     // First row of its dual palette in `palettes`, or NONE. With one, a row for each node's rotation follows its worlds in `scratch`.
     dual: u32,
+    // 1: its state is that of layers of clips.
+    layered: u32,
+    // First node in `joints`, or NONE.
+    joints: u32,
+    spare: vec2<u32>,
 }
 
 // The head of a rig; offsets are words of `rigs`.
@@ -90,6 +97,9 @@ struct Rows {
 @group(0) @binding(5) var<storage, read_write> palettes: array<vec4<f32>>;
 // What characters do in their pose spaces.
 @group(0) @binding(6) var<storage, read> states: array<u32>;
+@group(0) @binding(7) var<storage, read_write> morph_weights: array<f32>;
+// World transforms of rig nodes, three rows each, for hosts that asked for them.
+@group(0) @binding(8) var<storage, read_write> joints: array<vec4<f32>>;
 
 var<workgroup> shared_rows: array<vec4<f32>, 960>;
 
@@ -176,13 +186,8 @@ fn value_at(word: u32, width: u32) -> vec4<f32> {
     return vec4<f32>(rig_vec3(word), select(0.0, rig_float(word + 3u), width == 4u));
 }
 
-// A channel at a time (glTF 2.0, appendix C); times clamp to its keys.
-fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
-    let interpolation = rigs[channel];
-    let count = rigs[channel + 1u];
-    let times = rig + rigs[channel + 2u];
-    let values = rig + rigs[channel + 3u];
-    // The first key after `time`.
+// The first key after `time`, by binary search.
+fn next_key(times: u32, count: u32, time: f32) -> u32 {
     var next = 0u;
     var end = count;
     while (next < end) {
@@ -193,6 +198,16 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
             end = middle;
         }
     }
+    return next;
+}
+
+// A channel at a time (glTF 2.0, appendix C); times clamp to its keys.
+fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
+    let interpolation = rigs[channel];
+    let count = rigs[channel + 1u];
+    let times = rig + rigs[channel + 2u];
+    let values = rig + rigs[channel + 3u];
+    let next = next_key(times, count, time);
     let cubic = interpolation > LINEAR;
     let stride = select(width, 3u * width, cubic);
     let first = values + select(0u, width, cubic);
@@ -218,21 +233,50 @@ fn sample(rig: u32, channel: u32, time: f32, width: u32) -> vec4<f32> {
     return mix(a, b, u);
 }
 
-// A node's local transform: the rest pose, overridden by the clip's channels.
-fn local_of(character: Character, rig: Rig, node: u32, time: f32) -> Local {
+// Number `i` of a channel's value at a time; as `sample`, for values of any width.
+fn sample_number(rig: u32, channel: u32, time: f32, i: u32) -> f32 {
+    let interpolation = rigs[channel];
+    let count = rigs[channel + 1u];
+    let times = rig + rigs[channel + 2u];
+    let width = rigs[channel + 4u];
+    let next = next_key(times, count, time);
+    let cubic = interpolation > LINEAR;
+    let stride = select(width, 3u * width, cubic);
+    let first = rig + rigs[channel + 3u] + select(0u, width, cubic) + i;
+    let a = rig_float(first + max(next, 1u) * stride - stride);
+    if (next == 0u || next == count || interpolation == STEP) {
+        return a;
+    }
+    let t0 = rig_float(times + next - 1u);
+    let dt = rig_float(times + next) - t0;
+    let u = (time - t0) / dt;
+    let b = rig_float(first + next * stride);
+    if (!cubic) {
+        return mix(a, b, u);
+    }
+    let out_tangent = rig_float(first + (next - 1u) * stride + width);
+    let in_tangent = rig_float(first + next * stride - width);
+    let v = 1.0 - u;
+    return (1.0 + 2.0 * u) * v * v * a + u * v * v * dt * out_tangent + u * u * (3.0 - 2.0 * u) * b - u * u * v * dt * in_tangent;
+}
+
+fn rest_of(rig: Rig, node: u32) -> Local {
     let word = rig.nodes + node * NODE_WORDS;
-    var local = Local(rig_vec4(word + 2u), rig_vec3(word + 6u), rig_vec3(word + 9u));
-    if (character.clip != NONE) {
-        let channels = character.clip + 3u * node;
-        if (rigs[channels] != NONE) {
-            local.rotation = unit(sample(character.rig, character.rig + rigs[channels], time, 4u));
-        }
-        if (rigs[channels + 1u] != NONE) {
-            local.translation = sample(character.rig, character.rig + rigs[channels + 1u], time, 3u).xyz;
-        }
-        if (rigs[channels + 2u] != NONE) {
-            local.scale = sample(character.rig, character.rig + rigs[channels + 2u], time, 3u).xyz;
-        }
+    return Local(rig_vec4(word + 2u), rig_vec3(word + 6u), rig_vec3(word + 9u));
+}
+
+// A node's local transform: the rest pose, overridden by the channels of the clip whose table is at `table`.
+fn clip_local(rig: u32, table: u32, rest: Local, node: u32, time: f32) -> Local {
+    var local = rest;
+    let channels = table + 3u * node;
+    if (rigs[channels] != NONE) {
+        local.rotation = unit(sample(rig, rig + rigs[channels], time, 4u));
+    }
+    if (rigs[channels + 1u] != NONE) {
+        local.translation = sample(rig, rig + rigs[channels + 1u], time, 3u).xyz;
+    }
+    if (rigs[channels + 2u] != NONE) {
+        local.scale = sample(rig, rig + rigs[channels + 2u], time, 3u).xyz;
     }
     return local;
 }
@@ -267,14 +311,24 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
         shaped = rigs[character.space + SHAPED] == 1u;
         space_rows(character, lane);
     }
+    let layered = LAYERED && character.layered == 1u;
+    if (layered) {
+        if (lane < 4u) {
+            layers[lane] = layer_at(character.state, lane);
+        }
+        workgroupBarrier();
+        blend_morphs(character, rig, lane);
+    }
     let time = clip_time(character);
     for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
         let word = rig.nodes + node * NODE_WORDS;
         var local: Local;
         if (spaced) {
             local = space_local(character, node);
+        } else if (layered) {
+            local = blended_clips(character, rig, node);
         } else {
-            local = local_of(character, rig, node, time);
+            local = clip_local(character.rig, character.clip, rest_of(rig, node), node, time);
         }
         if (dual) {
             scratch[turns + node] = turn_of(rig, node, local.rotation);
@@ -307,6 +361,15 @@ fn pose(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     workgroupBarrier();
     storageBarrier();
 
+    if (character.joints != NONE) {
+        for (var node = lane; node < rig.node_count; node += GROUP_SIZE) {
+            let m = load(large, first, node);
+            let at = 3u * (character.joints + node);
+            joints[at] = m.r0;
+            joints[at + 1u] = m.r1;
+            joints[at + 2u] = m.r2;
+        }
+    }
     for (var joint = lane; joint < rig.joint_count; joint += GROUP_SIZE) {
         let word = rig.joints + joint * JOINT_WORDS;
         let inverse_bind = Rows(rig_vec4(word + 1u), rig_vec4(word + 5u), rig_vec4(word + 9u));

@@ -95,6 +95,11 @@ pub enum Error {
         /// How many use it.
         characters: usize,
     },
+    /// The transforms of a character's joints were asked for and are not known.
+    #[error(
+        "the joints of this character are not known: its palettes come from the host, or the skinner keeps no joints"
+    )]
+    UnknownPose,
     /// A device lacks a limit this call needs.
     #[error("{what} needs {needed}, but the device allows {limit}")]
     DeviceLimit {

@@ -660,7 +660,8 @@ fn what_cannot_be_drawn_is_an_error() {
     let mesh = skinner.add_mesh(queue, &white.meshes[0]).unwrap();
     let character = skinner.spawn(rig, &[PartId { mesh, skin: 0 }]).unwrap();
     let model = renderer.model(device, queue, &white).unwrap();
-    let instances = [Instance { character, model: &model, textures: None, transform: at(0.0, 0.0, 0.0) }];
+    let instances =
+        [Instance { character, model: &model, textures: None, overlay: None, transform: at(0.0, 0.0, 0.0) }];
     let (camera, light) = (camera(Depth::Reversed, [0.0; 3]), Light::default());
     let background = Background::Sky(None);
     let scene = Scene { camera: &camera, light: &light, background, skinner: &skinner, instances: &instances };

@@ -118,6 +118,9 @@ pub fn run(args: Args) -> Outcome {
     let inputs: Vec<&Path> =
         [Some(&args.input), args.skeleton.as_ref()].into_iter().flatten().map(|p| p.as_path()).collect();
     output::check(&args.output, &inputs, args.force)?;
+    for input in inputs {
+        model::needs_file(input)?;
+    }
     // Not printed: what is wrong with the old influences does not matter any more.
     let character = model::open(&args.input)?;
     let mut edit = FileEdit::open(&args.input)?;

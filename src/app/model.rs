@@ -25,6 +25,24 @@ pub fn hand() -> dermis::Result<BuiltHands> {
     hands(&HandOptions::default())
 }
 
+/// The built-in hands for the viewer's start: says what became of their influences.
+pub fn start() -> Result<Character, Box<dyn Error>> {
+    let BuiltHands { character, report } = hand()?;
+    let vertices: usize = character.meshes.iter().map(|m| m.positions.len()).sum();
+    let report = report.to_string();
+    let lines: Vec<&str> = report.lines().take(2).collect();
+    super::output::say(&format!("hand: {vertices} vertices, {}", lines.join("; ")))?;
+    Ok(character)
+}
+
+/// Refuses the built-in hands where a command changes a file.
+pub fn needs_file(model: &Path) -> Result<(), String> {
+    if is_hand(model) {
+        return Err("hand: the built-in hands are not a file to change; give a .glb, .gltf or .vrm file here".into());
+    }
+    Ok(())
+}
+
 /// Loads a model quietly.
 pub fn open(model: &Path) -> Result<Character, Box<dyn Error>> {
     if is_hand(model) {

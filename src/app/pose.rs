@@ -44,6 +44,12 @@ pub struct Args {
     /// .png (a picture). Without it: JSON on the standard output.
     #[arg(short, long, value_name = "OUT.json|.glb|.png")]
     output: Option<PathBuf>,
+    /// For a picture: degrees the camera stands to the right of the character's front.
+    #[arg(long, default_value_t = 30.0, value_name = "DEG", allow_negative_numbers = true)]
+    yaw: f32,
+    /// For a picture: degrees the camera stands above the horizon.
+    #[arg(long, default_value_t = 12.0, value_name = "DEG", allow_negative_numbers = true)]
+    pitch: f32,
     /// Overwrite the model itself.
     #[arg(long)]
     force: bool,
@@ -69,9 +75,15 @@ enum OutsideArg {
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     let kind = args.output.as_deref().map(kind).transpose()?;
+    if !(args.yaw.is_finite() && args.pitch.is_finite()) {
+        return Err("--yaw and --pitch must be finite".into());
+    }
     if let Some(out) = &args.output {
         let space = Path::new(&args.space);
         output::check(out, &[&args.model, space], args.force)?;
+    }
+    if kind == Some(Kind::Glb) {
+        model::needs_file(&args.model)?;
     }
     let character = model::load(&args.model)?;
     let mut space = open_space(&args, &character)?;
@@ -102,10 +114,11 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         }
         (Some(out), Some(Kind::Png)) => {
             let focus = focus(&character, &space, &blended)?;
-            let orbit = Orbit { yaw: 30_f32.to_radians(), pitch: 12_f32.to_radians(), ..Orbit::default() };
+            let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
             let pose = Some(blended.pose.clone());
             let pictures = textures::of_samples(&space, &character, Path::new(&args.space))?;
-            let textures = pictures.map(|pictures| (pictures, blended.samples.clone()));
+            let weights = space.surface_weights(&space.surfaces(&character)?, &state, 0.0)?;
+            let textures = pictures.map(|pictures| (pictures, weights));
             let shot = Shot { clip: None, pose, textures, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };
             let (picture, _) = shot.take(character, adapter)?;
             picture.save(out)?;
@@ -252,7 +265,8 @@ fn point(option: &str, text: &str, dimensions: usize) -> Result<[f32; 3], String
     Ok(std::array::from_fn(|i| numbers.get(i).copied().unwrap_or(0.0)))
 }
 
-fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
+/// What the JSON says: corners with their weights, joints, quality.
+pub fn answer(character: &Character, space: &PoseSpace, state: &SpaceState, blended: &Blended) -> Value {
     let dimensions = space.coordinates().dimensions();
     let corners = space.corners().iter().zip(&blended.corners).enumerate().map(|(i, (corner, weight))| {
         let sample = corner.samples[state.selected(i).unwrap_or(0)];

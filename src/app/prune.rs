@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::preset::{Redistribute, Settings, Ties, read_priorities};
 use super::weights::Weights;
-use super::{Outcome, output, pruning};
+use super::{Outcome, model, output, pruning};
 
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
 #[derive(clap::Args)]
@@ -66,6 +66,7 @@ impl Args {
 }
 
 pub fn run(args: Args) -> Outcome {
+    args.inputs.iter().try_for_each(|input| model::needs_file(input))?;
     let settings = args.settings()?;
     let targets = targets(&args)?;
     if let Some(report) = &args.report {

@@ -81,14 +81,29 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     Ok(())
 }
 
+/// What is smaller than this share of the whole is shown alone.
+const CLOSE_UP: f32 = 0.4;
+
+/// Diagonal of the box around some points.
+fn size_of(points: &[[f32; 3]]) -> f32 {
+    let side = |axis: usize| {
+        let of = points.iter().map(|p| p[axis]);
+        of.clone().fold(f32::NEG_INFINITY, f32::max) - of.fold(f32::INFINITY, f32::min)
+    };
+    (0..3).map(|axis| side(axis).powi(2)).sum::<f32>().sqrt()
+}
+
+/// One picture or none per sample, and for each material the weights of the samples.
+pub type Textures = (Vec<Option<dermis::character::Image>>, Vec<Vec<f32>>);
+
 /// One picture of a character, framed from where `orbit` stands.
 pub struct Shot {
     pub clip: Option<usize>,
     /// Instead of a clip.
     pub pose: Option<dermis::pose::Pose>,
-    /// Base-colour pictures of a pose space's samples, and the samples' weights.
-    pub textures: Option<(Vec<Option<dermis::character::Image>>, Vec<f32>)>,
-    /// What the picture must show; empty: all of the character.
+    /// Base-colour pictures of a pose space's samples, and the samples' weights for each material.
+    pub textures: Option<Textures>,
+    /// What the picture must show; all of the character where this is empty or most of it anyway.
     pub focus: Vec<[f32; 3]>,
     pub time: f32,
     pub size: [u32; 2],
@@ -127,7 +142,9 @@ impl Shot {
         let aspect = self.size[0] as f32 / self.size[1] as f32;
         let mut orbit = self.orbit;
         orbit.pitch = orbit.pitch.clamp(-1.55, 1.55);
-        let shown = if self.focus.is_empty() { &points } else { &self.focus };
+        // A picture of most of a body is better a picture of all of it: nothing is cut off at its edge.
+        let close_up = size_of(&self.focus) < CLOSE_UP * size_of(&points) && !self.focus.is_empty();
+        let shown = if close_up { &self.focus } else { &points };
         orbit.frame(shown, aspect, Vec2::ONE);
         let camera = orbit.camera(aspect, Vec2::ZERO);
         let picture = picture::take(&gpu, &renderer, &mut stage, &camera, self.size, self.grid)?;

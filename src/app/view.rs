@@ -34,6 +34,7 @@ mod panel;
 mod pick;
 pub mod picture;
 mod play;
+mod pose_mode;
 mod projection;
 pub mod scene;
 mod session;
@@ -56,6 +57,7 @@ use super::{Outcome, model, output};
 fn modes() -> Vec<Box<dyn mode::Mode>> {
     vec![
         Box::new(play::Play::default()),
+        Box::new(pose_mode::PoseMode::default()),
         Box::new(weights::WeightsMode::default()),
         Box::new(skeleton::SkeletonMode::default()),
     ]
@@ -108,7 +110,7 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     eprintln!("no display ({why}): rendering to {} instead", output.display());
     let character = match &args.model {
         Some(path) => model::load(path)?,
-        None => model::hand()?.character,
+        None => model::start()?,
     };
     // A moment after the start, when the first clip is under way.
     let clip = (!character.clips.is_empty()).then_some(0);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::clips::{ClipLayer, Layers};
 use super::pages::Place;
 use crate::math::Affine;
 use crate::pose::{Pose, SpaceState};
@@ -71,6 +72,15 @@ pub enum Drive<'a> {
         /// Starts over at its end; else the last pose stays.
         looping: bool,
     },
+    /// Up to [`super::MAX_LAYERS`] clips of the rig, blended by weights over the rest pose; times and fading weights are functions
+    /// of the time given to [`super::Skinner::prepare`], no call is needed while they run. The layers are copied.
+    ///
+    /// Weights are multiplied by the layer's mask, if it has one. Where they sum to less than 1 the rest pose (for morph weights:
+    /// those the host set) takes the remainder; where they sum to more they are divided by the sum. Rotations are added with
+    /// the signs that bring them nearest to the first listed layer with weight, and normalised; translations and morph weights
+    /// are linear; scales are multiplied (an axis whose sign differs: linear). What a clip does not drive it leaves as it is in
+    /// the rest pose. Masks do not act on morph weights.
+    Clips(&'a [ClipLayer]),
     /// A point in a pose space of the rig, with the alternatives selected and what its groups do; all fades are functions of
     /// the time given to [`super::Skinner::prepare`], no call is needed while they last. The state is copied.
     Space {
@@ -79,6 +89,10 @@ pub enum Drive<'a> {
         /// The character's state in it.
         state: &'a SpaceState,
     },
+    /// The host's own shader writes the palettes, [`super::Skinner::palette`], and, if it likes, morph weights,
+    /// [`super::Skinner::morph_weights`]: nothing of ours writes them. The character is skinned once, and again in every frame
+    /// that [`super::Skinner::touch`] is called for. Not for characters with a dual quaternion mesh.
+    External,
 }
 
 /// How the normals and tangents of skinned vertices are stored.
@@ -136,6 +150,8 @@ pub(super) struct PartData {
     pub skin_start: u32,
     /// First weight and number of weights.
     pub morphs: (u32, u32),
+    /// First of the weights that the host set: the same, or right behind those where the rig's clips drive morph weights.
+    pub own_weights: u32,
     /// Its box, if there are any.
     pub bounds: u32,
     /// The frame it is first skinned in.
@@ -153,16 +169,27 @@ pub(super) enum Todo {
     Settle,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum DriveState {
     /// `CharacterData::pose`, evaluated on the CPU.
     Local,
     /// The host's palettes, already in the mirror.
     Palette,
-    /// A clip, evaluated on the GPU.
-    Clip { clip: usize, start: f64, looping: bool },
+    /// A clip, evaluated on the GPU; `shift` is added to its start, whole loops.
+    Clip { clip: usize, start: f64, looping: bool, shift: f64 },
+    /// Several clips, or one that drives morph weights, evaluated on the GPU.
+    Clips(Box<Layers>),
+    /// The host's shader wrote the palettes.
+    External,
     /// A pose space, evaluated on the GPU; it does not change by itself after `settled`.
     Space { space: u32, settled: f64 },
+}
+
+impl DriveState {
+    /// Evaluated by the pose pass.
+    pub fn on_gpu(&self) -> bool {
+        matches!(self, Self::Clip { .. } | Self::Clips(_) | Self::Space { .. })
+    }
 }
 
 #[derive(Debug)]
@@ -175,6 +202,8 @@ pub(super) struct CharacterData {
     pub dual: (u32, u32),
     /// Index of its record in the pose pass, and 1.
     pub record: (u32, u32),
+    /// Start and number of its world transforms, where the host asked for them.
+    pub joints: Option<(u32, u32)>,
     /// Start and number of its rows of scratch.
     pub scratch: (u32, u32),
     /// Start and number of its words of pose space state.
@@ -186,11 +215,28 @@ pub(super) struct CharacterData {
     pub visible: bool,
     /// The pose or a morph weight changed since it was last posed.
     pub changed: bool,
+    /// Morph weights the host set are not uploaded yet, or not where they must be now.
+    pub weights_changed: bool,
     pub todo: Todo,
     /// The frame it is first skinned in.
     pub first_frame: Option<u64>,
     /// Clip time it was last posed at; in a pose space the host's seconds.
     pub clip_time: f64,
+    /// The host's seconds it was last posed at.
+    pub posed_at: f64,
+    /// Seconds between two poses, and the part of them by which its own are shifted.
+    pub interval: (f64, f64),
+    /// Shown or driven for the first time: it does not wait for its turn.
+    pub due: bool,
+    /// Its state in the pose space it is driven by.
+    pub space_state: Option<Box<SpaceState>>,
+}
+
+impl PartData {
+    /// Number of weights it holds in the buffer.
+    pub fn weight_count(&self) -> u32 {
+        self.own_weights - self.morphs.0 + self.morphs.1
+    }
 }
 
 #[derive(Debug, Default)]

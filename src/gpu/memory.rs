@@ -81,6 +81,8 @@ pub struct Memory {
     pub palettes: Usage,
     /// Morph weights.
     pub morph_weights: Usage,
+    /// World transforms of joints for hosts, with [`super::SkinnerDescriptor::joints`].
+    pub joints: Usage,
     /// Intermediate results of the pose pass.
     pub scratch: Usage,
     /// Boxes around parts.
@@ -94,9 +96,21 @@ pub struct Memory {
 impl Memory {
     /// All kinds together.
     pub fn total(&self) -> Usage {
-        let Self { assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back } =
-            *self;
-        let all = [assets, outputs, rigs, characters, palettes, morph_weights, scratch, bounds, tables, read_back];
+        let Self {
+            assets,
+            outputs,
+            rigs,
+            characters,
+            palettes,
+            morph_weights,
+            joints,
+            scratch,
+            bounds,
+            tables,
+            read_back,
+        } = *self;
+        let all =
+            [assets, outputs, rigs, characters, palettes, morph_weights, joints, scratch, bounds, tables, read_back];
         all.into_iter().fold(Usage::default(), std::ops::Add::add)
     }
 }
@@ -116,10 +130,11 @@ impl Skinner {
         Memory {
             assets: self.assets.usage(),
             outputs: self.outputs.usage(),
-            rigs: self.rig_words.usage(),
-            characters: self.records.usage() + self.states.usage(),
-            palettes: self.palettes.usage(),
-            morph_weights: self.morph_weights.usage(),
+            rigs: self.rig_words.memory(),
+            characters: self.records.memory() + self.states.memory(),
+            palettes: self.palettes.memory(),
+            morph_weights: self.morph_weights.memory(),
+            joints: self.joints.as_ref().map(|j| j.memory()).unwrap_or_default(),
             scratch: self.scratch.usage(),
             bounds,
             tables: self.frame.usage(),

@@ -19,18 +19,39 @@ pub(crate) struct Mirror<T> {
     /// The run of changed elements not uploaded yet.
     run: Range<u32>,
     budget: Budget,
+    /// More usages than a shader of ours needs.
+    usage: wgpu::BufferUsages,
+    /// What `buffer` replaced and what a host's shader may have written, until it is copied over.
+    outgrown: Option<wgpu::Buffer>,
 }
 
 impl<T: Pod> Mirror<T> {
     pub fn new(device: &wgpu::Device, budget: &Budget, what: &'static str, capacity: u32) -> Self {
+        Self::with_usage(device, budget, what, capacity, wgpu::BufferUsages::empty())
+    }
+
+    /// For a buffer that hosts draw from, too.
+    pub fn for_hosts(device: &wgpu::Device, budget: &Budget, what: &'static str, capacity: u32) -> Self {
+        Self::with_usage(device, budget, what, capacity, wgpu::BufferUsages::VERTEX)
+    }
+
+    fn with_usage(
+        device: &wgpu::Device,
+        budget: &Budget,
+        what: &'static str,
+        capacity: u32,
+        usage: wgpu::BufferUsages,
+    ) -> Self {
         budget.take_anyway(Self::bytes(capacity));
         Self {
             what,
             data: vec![T::zeroed(); capacity as usize],
             ranges: Ranges::new(capacity),
-            buffer: Self::make(device, what, capacity),
+            buffer: Self::make(device, what, capacity, usage),
             run: 0..0,
             budget: budget.clone(),
+            usage,
+            outgrown: None,
         }
     }
 
@@ -38,15 +59,15 @@ impl<T: Pod> Mirror<T> {
         u64::from(count) * size_of::<T>() as u64
     }
 
-    pub fn usage(&self) -> Usage {
+    pub fn memory(&self) -> Usage {
         Usage { allocated: Self::bytes(self.ranges.capacity()), used: Self::bytes(self.ranges.used()) }
     }
 
-    fn make(device: &wgpu::Device, what: &'static str, capacity: u32) -> wgpu::Buffer {
+    fn make(device: &wgpu::Device, what: &'static str, capacity: u32, usage: wgpu::BufferUsages) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(what),
             size: Self::bytes(capacity),
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            usage: usage | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         })
     }
@@ -71,7 +92,9 @@ impl<T: Pod> Mirror<T> {
         self.budget.give(Self::bytes(old));
         self.ranges.grow(capacity);
         self.data.resize(capacity as usize, T::zeroed());
-        self.buffer = Self::make(device, self.what, capacity);
+        let old_buffer = std::mem::replace(&mut self.buffer, Self::make(device, self.what, capacity, self.usage));
+        // Grown twice since the last upload: the first one has what shaders wrote.
+        self.outgrown.get_or_insert(old_buffer);
         self.run = 0..old;
         let start = self.ranges.allocate(count).unwrap_or(0);
         Ok((start, true))
@@ -103,6 +126,11 @@ impl<T: Pod> Mirror<T> {
         let range = start..start + count;
         self.run =
             if self.run.is_empty() { range } else { self.run.start.min(range.start)..self.run.end.max(range.end) };
+    }
+
+    /// After an upload: the buffer that was replaced by a larger one since the last, if any.
+    pub fn take_outgrown(&mut self) -> Option<wgpu::Buffer> {
+        self.outgrown.take()
     }
 
     /// Uploads what is left.

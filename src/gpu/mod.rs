@@ -6,8 +6,10 @@
 
 mod bounds;
 mod character;
+mod clips;
 mod dual;
 mod frame;
+mod joints;
 mod memory;
 mod mesh;
 mod mirror;
@@ -28,7 +30,9 @@ pub(crate) mod tests;
 
 pub use bounds::{BOUNDS_WGSL, Bounds};
 pub use character::{CharacterId, Drive, Layout, MeshId, PartId, RigId, SpaceId, Vertices};
+pub use clips::{ClipLayer, MAX_LAYERS, MaskId, WeightFade};
 pub use frame::{FRAME_WGSL, decode_normal, decode_tangent, encode_frame};
+pub use joints::BufferRange;
 pub use memory::{Memory, Usage};
 pub use mesh::{MeshOptions, Method};
 pub use read_back::ReadBack;

@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use super::memory::{Budget, Usage};
 use super::pages::largest_binding;
 use super::ranges::Ranges;
-use crate::character::{Clip, Interpolation, Rig, Skin, Target};
+use crate::character::{Channel, Clip, Interpolation, Rig, Skin, Target};
 use crate::{Error, Result};
 
 /// Nodes above which a rig's world transforms go through storage; `SHARED_NODES` of the shader.
@@ -23,6 +23,7 @@ pub(crate) const TURNS_WORD: u32 = 7;
 
 pub(crate) const SOURCE: &str = concat!(
     include_str!("../../shaders/pose.wgsl"),
+    include_str!("../../shaders/clips.wgsl"),
     include_str!("../../shaders/space.wgsl"),
     include_str!("../../shaders/math.wgsl")
 );
@@ -53,6 +54,9 @@ pub(crate) struct CharacterRecord {
     pub state: u32,
     pub weights: u32,
     pub dual: u32,
+    pub layered: u32,
+    pub joints: u32,
+    pub spare: [u32; 2],
 }
 
 /// A time as the sum of two f32, good to a few microseconds for any clock.
@@ -65,9 +69,9 @@ pub(crate) fn split_seconds(seconds: f64) -> [f32; 2] {
 #[derive(Debug)]
 pub(crate) struct PosePipeline {
     pub layout: wgpu::BindGroupLayout,
-    /// For characters that play a clip on a rig of at most [`SHARED_NODES`] nodes, and for all others: a crowd must not pay
-    /// for registers and branches that it does not need.
-    pub pipelines: [wgpu::ComputePipeline; 2],
+    /// For characters that play a clip on a rig of at most [`SHARED_NODES`] nodes, for those that play several, and for all
+    /// others: a crowd must not pay for registers and branches that it does not need.
+    pub pipelines: [wgpu::ComputePipeline; 3],
 }
 
 impl PosePipeline {
@@ -96,7 +100,7 @@ impl PosePipeline {
         };
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("dermis pose"),
-            entries: &[entry(0), entry(1), entry(2), entry(3), entry(4), entry(5), entry(6)],
+            entries: &[0, 1, 2, 3, 4, 5, 6, 7, 8].map(entry),
         });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("dermis pose"),
@@ -106,14 +110,14 @@ impl PosePipeline {
         // The levels of a hierarchy are narrow: on a GPU one subgroup serves them without a real barrier; on a processor a
         // lane that has nothing to do still takes its time.
         let lanes = if device.adapter_info().device_type == wgpu::DeviceType::Cpu { 8.0 } else { 32.0 };
-        let pipelines = [0.0, 1.0].map(|general| {
+        let pipelines = [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0)].map(|(general, layered)| {
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some("dermis pose"),
                 layout: Some(&pipeline_layout),
                 module: &shader,
                 entry_point: Some("pose"),
                 compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &[("GROUP_SIZE", lanes), ("GENERAL", general)],
+                    constants: &[("GROUP_SIZE", lanes), ("GENERAL", general), ("LAYERED", layered)],
                     zero_initialize_workgroup_memory: false,
                 },
                 cache: None,
@@ -185,7 +189,8 @@ impl Scratch {
 #[derive(Debug)]
 pub(crate) struct RigWords {
     pub words: Vec<u32>,
-    /// Offset of each clip's channel table: three words per node (rotation, translation, scale), [`NONE`] where undriven.
+    /// Offset of each clip's channel table: three words per node (rotation, translation, scale), [`NONE`] where undriven; then
+    /// the number of morph channels, and a part and a channel for each.
     pub clips: Vec<u32>,
 }
 
@@ -237,27 +242,43 @@ fn levels(rig: &Rig) -> (Vec<u32>, Vec<u32>) {
 fn append_clip(rig: &Rig, clip: &Clip, words: &mut Vec<u32>) -> u32 {
     let table = words.len();
     words.resize(table + 3 * rig.nodes.len(), NONE);
-    for channel in &clip.channels {
+    let whole = |c: &&Channel| !c.times.is_empty();
+    let morphs = clip.channels.iter().filter(whole).filter_map(|c| match c.target {
+        Target::Morph(part) => Some((part, c)),
+        _ => None,
+    });
+    let list = words.len();
+    words.push(0);
+    words.extend(morphs.clone().flat_map(|(part, _)| [part as u32, NONE]));
+    words[list] = ((words.len() - list) / 2) as u32;
+    for (i, (_, channel)) in morphs.enumerate() {
+        words[list + 2 + 2 * i] = append_channel(channel, words);
+    }
+    for channel in clip.channels.iter().filter(whole) {
         let (node, property, width) = match channel.target {
             Target::Rotation(node) => (node, 0, 4),
             Target::Translation(node) => (node, 1, 3),
             Target::Scale(node) => (node, 2, 3),
             Target::Morph(_) => continue,
         };
-        if node >= rig.nodes.len() || channel.width != width || channel.times.is_empty() {
-            continue;
+        if node < rig.nodes.len() && channel.width == width {
+            words[table + 3 * node + property] = append_channel(channel, words);
         }
-        let record = words.len();
-        words[table + 3 * node + property] = record as u32;
-        let interpolation = match channel.interpolation {
-            Interpolation::Step => 0,
-            Interpolation::Linear => 1,
-            Interpolation::CubicSpline => 2,
-        };
-        let times = record + 4;
-        let values = times + channel.times.len();
-        words.extend([interpolation, channel.times.len() as u32, times as u32, values as u32]);
-        words.extend(channel.times.iter().chain(&channel.values).map(|x| x.to_bits()));
     }
     table as u32
+}
+
+/// A channel's five words, then its times and values; the offset of the first.
+fn append_channel(channel: &Channel, words: &mut Vec<u32>) -> u32 {
+    let record = words.len();
+    let interpolation = match channel.interpolation {
+        Interpolation::Step => 0,
+        Interpolation::Linear => 1,
+        Interpolation::CubicSpline => 2,
+    };
+    let times = record + 5;
+    let values = times + channel.times.len();
+    words.extend([interpolation, channel.times.len() as u32, times as u32, values as u32, channel.width as u32]);
+    words.extend(channel.times.iter().chain(&channel.values).map(|x| x.to_bits()));
+    record as u32
 }

@@ -1,6 +1,7 @@
 //! The frame: what must be posed and skinned, uploaded and recorded.
 
 use super::character::{CharacterData, DriveState, PartData, Slot, Todo, clip_time};
+use super::clips::write_state;
 use super::dual::{DUAL_ROWS, dual_of_pose};
 use super::memory::Usage;
 use super::pose::{CharacterRecord, NONE, PoseBatch, Scratch, split_seconds};
@@ -40,7 +41,7 @@ pub(super) struct Frame {
     /// Slots of the characters in the tables, ascending, with their flags.
     scheduled: Vec<(u32, u32)>,
     /// Records of the characters the pose pass works on, by pipeline; and those it has been told of.
-    posed: [Vec<u32>; 2],
+    posed: [Vec<u32>; 3],
     posed_records: Vec<u32>,
     posed_uploaded: Vec<u32>,
     /// The tables must be rebuilt even if the same slots are to be skinned.
@@ -68,7 +69,7 @@ impl Frame {
             pose_batches: buffer(
                 device,
                 "dermis pose batches",
-                2 * u64::from(batch_stride),
+                3 * u64::from(batch_stride),
                 wgpu::BufferUsages::UNIFORM,
             ),
             largest_grid: limits.max_compute_workgroups_per_dimension,
@@ -79,7 +80,7 @@ impl Frame {
             reset_pipeline: None,
             unused: [0, 1].map(|_| buffer(device, "dermis unused", 16, wgpu::BufferUsages::STORAGE)),
             scheduled: Vec::new(),
-            posed: [Vec::new(), Vec::new()],
+            posed: [const { Vec::new() }; 3],
             posed_records: Vec::new(),
             posed_uploaded: Vec::new(),
             membership_changed: false,
@@ -117,6 +118,10 @@ impl Skinner {
         self.states.flush(queue);
         self.palettes.flush(queue);
         self.morph_weights.flush(queue);
+        if let Some(joints) = &mut self.joints {
+            joints.flush(queue);
+        }
+        self.keep_outgrown(device, queue);
         self.upload_posed(device, queue, seconds);
         if self.frame.membership_changed || self.frame.active != self.frame.scheduled {
             self.build_tables(device, queue);
@@ -144,8 +149,10 @@ impl Skinner {
                 character.todo = if character.todo == Todo::Skin && !made_up { Todo::Settle } else { Todo::Nothing };
             }
             let rig = &self.rigs[character.rig as usize];
-            let playing = advance(character, rig, seconds);
-            if character.visible && (character.changed || playing) {
+            let due = is_due(character, seconds);
+            let playing = due && advance(character, rig, seconds);
+            if character.visible && due && (character.changed || playing) {
+                character.due = false;
                 character.todo = Todo::Skin;
                 character.first_frame.get_or_insert(frame.number);
                 character.parts.iter_mut().for_each(|p| _ = p.first_frame.get_or_insert(frame.number));
@@ -159,12 +166,22 @@ impl Skinner {
                         dual_of_pose(rig, &character.pose, &mut self.turns, &mut self.palettes.data, ranges);
                         self.palettes.changed(queue, palette, joints);
                         self.palettes.changed(queue, character.dual.0, character.dual.1);
+                        if let (Some(mirror), Some((start, count))) = (&mut self.joints, character.joints) {
+                            let out = &mut mirror.data[start as usize..(start + count) as usize];
+                            out.iter_mut().zip(&self.worlds).for_each(|(out, world)| *out = (*world).into());
+                            mirror.changed(queue, start, count);
+                        }
                     }
+                    DriveState::External => {}
                     DriveState::Palette => {
                         self.palettes.changed(queue, palette, joints);
                         self.palettes.changed(queue, character.dual.0, character.dual.1);
                     }
-                    DriveState::Clip { .. } | DriveState::Space { .. } => {
+                    DriveState::Clip { .. } | DriveState::Clips(_) | DriveState::Space { .. } => {
+                        if let DriveState::Clips(layers) = &character.drive {
+                            let state = &mut self.states.data[character.state.0 as usize..];
+                            character.state_dirty = write_state(character, layers, rig, &self.masks, state);
+                        }
                         let dirty = std::mem::take(&mut character.state_dirty);
                         self.states.changed(queue, character.state.0 + dirty.start, dirty.len() as u32);
                         let record = record_of(character, rig, &self.spaces);
@@ -173,18 +190,24 @@ impl Skinner {
                             self.records.data[at] = record;
                             self.records.changed(queue, at as u32, 1);
                         }
-                        let time = character.clip_time as f32;
-                        if let DriveState::Clip { clip, .. } = character.drive {
-                            for (p, part) in character.parts.iter().enumerate() {
-                                let weights = part.morphs.0 as usize..(part.morphs.0 + part.morphs.1) as usize;
-                                rig.clips[clip].sample_morphs(p, time, &mut self.morph_weights.data[weights]);
-                            }
+                    }
+                }
+                if std::mem::take(&mut character.weights_changed) {
+                    for part in &character.parts {
+                        let (first, count) = part.morphs;
+                        if part.own_weights == first {
+                            self.morph_weights.changed(queue, first, count);
+                        } else if matches!(character.drive, DriveState::Clips(_)) {
+                            // The pose pass makes the others.
+                            self.morph_weights.changed(queue, part.own_weights, count);
+                        } else {
+                            let own = part.own_weights as usize..(part.own_weights + count) as usize;
+                            self.morph_weights.data.copy_within(own, first as usize);
+                            self.morph_weights.changed(queue, first, part.weight_count());
                         }
                     }
                 }
-                for part in &character.parts {
-                    self.morph_weights.changed(queue, part.morphs.0, part.morphs.1);
-                }
+                character.posed_at = seconds;
                 character.changed = false;
             }
             if let Some(boxes) = &self.boxes {
@@ -205,12 +228,14 @@ impl Skinner {
                     };
                 }
                 frame.active.push((index as u32, flags));
-                if character.todo == Todo::Skin
-                    && matches!(character.drive, DriveState::Clip { .. } | DriveState::Space { .. })
-                {
-                    let general = matches!(character.drive, DriveState::Space { .. })
-                        || Scratch::rows(rig.node_count(), character.is_dual()) > 0;
-                    frame.posed[usize::from(general)].push(character.record.0);
+                if character.todo == Todo::Skin && character.drive.on_gpu() {
+                    let large = Scratch::rows(rig.node_count(), character.is_dual()) > 0;
+                    let pipeline = match character.drive {
+                        DriveState::Clip { .. } if !large => 0,
+                        DriveState::Clips(_) if !large => 1,
+                        _ => 2,
+                    };
+                    frame.posed[pipeline].push(character.record.0);
                 }
             }
         }
@@ -220,7 +245,8 @@ impl Skinner {
     fn upload_posed(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, seconds: f64) {
         let frame = &mut self.frame;
         frame.posed_records.clear();
-        for (posed, offset) in frame.posed.iter().zip([0, u64::from(frame.batch_stride)]) {
+        for (posed, i) in frame.posed.iter().zip(0..) {
+            let offset = i * u64::from(frame.batch_stride);
             let count = posed.len() as u32;
             if count > 0 {
                 let (first, grid_width) = (frame.posed_records.len() as u32, count.min(frame.largest_grid));
@@ -334,6 +360,8 @@ impl Skinner {
                 self.scratch.buffer.as_entire_binding(),
                 self.palettes.buffer.as_entire_binding(),
                 self.states.buffer.as_entire_binding(),
+                self.morph_weights.buffer.as_entire_binding(),
+                self.joints.as_ref().map_or(&frame.unused[0], |j| &j.buffer).as_entire_binding(),
             ];
             frame.pose_group = Some(bind_group(device, "dermis pose", &self.pipelines.pose.layout, resources));
         }
@@ -364,7 +392,7 @@ impl Skinner {
         }
     }
 
-    /// Records the frame into the host's encoder: at most two pose dispatches, then one skin dispatch per kernel variant and page;
+    /// Records the frame into the host's encoder: at most three pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
         if !(self.previous && self.frame.recorded) {
@@ -392,7 +420,7 @@ impl Skinner {
         let mut pass = encoder
             .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes: None });
         let pipelines = self.pipelines.pose.pipelines.iter().zip(&frame.posed);
-        for ((pipeline, posed), offset) in pipelines.zip([0, frame.batch_stride]) {
+        for ((pipeline, posed), offset) in pipelines.zip([0, 1, 2].map(|i| i * frame.batch_stride)) {
             if let (Some(group), count @ 1..) = (&frame.pose_group, posed.len() as u32) {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(0, group, &[offset]);
@@ -434,6 +462,13 @@ impl Skinner {
     }
 }
 
+/// Whether it is a character's turn to be posed at `seconds`.
+fn is_due(character: &CharacterData, seconds: f64) -> bool {
+    let (interval, shift) = character.interval;
+    let turn = |seconds: f64| (seconds / interval + shift).floor();
+    interval <= 0.0 || character.due || turn(seconds) != turn(character.posed_at)
+}
+
 /// Moves a playing clip to `seconds`; true when its pose is not the one last made.
 fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
     if let DriveState::Space { settled, .. } = character.drive {
@@ -442,13 +477,18 @@ fn advance(character: &mut CharacterData, rig: &RigData, seconds: f64) -> bool {
         character.clip_time = seconds;
         return moved;
     }
-    let DriveState::Clip { clip, start, looping } = &mut character.drive else { return false };
-    let duration = rig.clips[*clip].duration;
-    let elapsed = seconds - *start;
-    if *looping && duration > 0.0 && elapsed.abs() > REBASE_SECONDS {
-        *start += (elapsed / f64::from(duration)).floor() * f64::from(duration);
+    if let DriveState::Clips(layers) = &mut character.drive {
+        let (moved, rebased) = layers.advance(rig, seconds);
+        character.changed |= rebased;
+        return moved;
     }
-    let time = clip_time(seconds - *start, duration, *looping);
+    let DriveState::Clip { clip, start, looping, shift } = &mut character.drive else { return false };
+    let duration = rig.clips[*clip].duration;
+    let elapsed = seconds - *start - *shift;
+    if *looping && duration > 0.0 && elapsed.abs() > REBASE_SECONDS {
+        *shift += (elapsed / f64::from(duration)).floor() * f64::from(duration);
+    }
+    let time = clip_time(seconds - *start - *shift, duration, *looping);
     let moved = time != character.clip_time;
     character.clip_time = time;
     moved
@@ -463,13 +503,18 @@ fn record_of(character: &CharacterData, rig: &RigData, spaces: &[SpaceData]) -> 
         clip: NONE,
         space: NONE,
         dual: if character.is_dual() { 3 * character.dual.0 } else { NONE },
+        joints: character.joints.map_or(NONE, |j| j.0),
         ..CharacterRecord::default()
     };
-    if let DriveState::Clip { clip, start, looping } = character.drive {
+    if let DriveState::Clip { clip, start, looping, shift } = character.drive {
         record.clip = rig.words + rig.clip_words[clip];
-        record.start = split_seconds(start);
+        record.start = split_seconds(start + shift);
         record.duration = rig.clips[clip].duration;
         record.looping = u32::from(looping);
+    }
+    if let DriveState::Clips(_) = character.drive {
+        record.state = character.state.0;
+        record.layered = 1;
     }
     if let DriveState::Space { space, .. } = character.drive {
         record.space = spaces[space as usize].words.0;

@@ -29,6 +29,8 @@ pub(crate) struct RigData {
     axes: Vec<[f32; 3]>,
     /// The rest pose.
     pub rest: Pose,
+    /// Any of its clips has a channel for morph weights.
+    pub drives_morphs: bool,
     /// Where its words start.
     pub words: u32,
     /// How many they are.
@@ -59,6 +61,10 @@ impl RigData {
         let words = RigWords::new(descriptor.rig, descriptor.skins, descriptor.clips);
         let data = Self {
             rest: Pose::rest(descriptor.rig),
+            drives_morphs: descriptor
+                .clips
+                .iter()
+                .any(|c| c.channels.iter().any(|c| matches!(c.target, crate::character::Target::Morph(_)))),
             words: 0,
             word_count: 0,
             generation: 0,
@@ -102,6 +108,12 @@ impl RigData {
     /// Joints of all skins together.
     pub fn palette_len(&self) -> u32 {
         self.skin_starts[self.skins.len()]
+    }
+
+    /// World transform of a node in a pose; `worlds` is scratch.
+    pub fn world(&self, pose: &Pose, node: usize, worlds: &mut Vec<Affine64>) -> Result<Affine> {
+        worlds64(&self.rig, &self.axes, pose, worlds)?;
+        Ok(worlds[node].into())
     }
 
     /// Palettes of all skins into `out` (`palette_len` elements); `worlds` is scratch.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bounds::Boxes;
 use super::character::{CharacterData, CharacterId, Drive, DriveState, Layout, MeshId, RigId, Slot, Vertices};
+use super::clips::{ClipLayer, MaskData, pose_of};
 use super::dual::{dual_of_palette, dual_of_pose};
 use super::memory::Budget;
 use super::mesh::{MeshOptions, MeshRows, QUAD};
@@ -17,6 +18,7 @@ use super::rig::{RigData, RigDescriptor};
 use super::schedule::MeshPlace;
 use super::skin::{Pipelines, Variant};
 use super::space::SpaceData;
+use super::spawn::external_dual;
 use crate::character::Mesh;
 use crate::math::{Affine, Affine64};
 use crate::{Error, Result};
@@ -40,6 +42,8 @@ pub struct SkinnerDescriptor {
     /// Bytes of GPU memory that the skinner's buffers may take, as [`Skinner::memory`] counts them; what would pass it is
     /// refused with [`Error::OverBudget`]. An empty skinner takes less than 100 kB. Default: no limit but the device's.
     pub memory_budget: Option<u64>,
+    /// Keeps the world transform of every rig node of every character in a buffer: [`Skinner::joints`]. Default off.
+    pub joints: bool,
 }
 
 #[derive(Debug)]
@@ -83,6 +87,8 @@ pub struct Skinner {
     pub(super) scratch: Scratch,
     pub(super) palettes: Mirror<Affine>,
     pub(super) morph_weights: Mirror<f32>,
+    pub(super) joints: Option<Mirror<Affine>>,
+    pub(super) masks: Vec<MaskData>,
     pub(super) frame: Frame,
     pub(super) worlds: Vec<Affine64>,
     pub(super) read_backs: ReadBacks,
@@ -156,6 +162,8 @@ impl Skinner {
             scratch: Scratch::new(device, budget),
             palettes: Mirror::new(device, budget, "joints in all palettes", 1 << 10),
             morph_weights: Mirror::new(device, budget, "morph weights", 1 << 8),
+            joints: descriptor.joints.then(|| Mirror::for_hosts(device, budget, "world transforms of joints", 1 << 10)),
+            masks: Vec::new(),
             frame: Frame::new(device),
             worlds: Vec::new(),
             read_backs: ReadBacks::default(),
@@ -249,10 +257,28 @@ impl Skinner {
         if let Drive::Space { space, state } = drive {
             return self.drive_space(character, space, state);
         }
+        if let Drive::Clips(layers) = drive {
+            return self.drive_clips(character, layers);
+        }
+        if let Drive::Clip { clip, start, looping } = drive
+            && self.clip_needs_layers(character, clip)
+        {
+            return self.drive_clips(character, &[ClipLayer { looping, ..ClipLayer::new(clip, start) }]);
+        }
         let Some(data) = self.slots[character.index as usize].character.as_mut() else { return Ok(()) };
         let rig = &self.rigs[data.rig as usize];
+        let layered = matches!(data.drive, DriveState::Clips(_));
         match drive {
-            Drive::Space { .. } => {}
+            Drive::Space { .. } | Drive::Clips(_) => {}
+            Drive::External => {
+                if data.drive == DriveState::External {
+                    return Ok(());
+                }
+                if data.is_dual() {
+                    return Err(external_dual());
+                }
+                data.drive = DriveState::External;
+            }
             Drive::Local(pose) => {
                 let (found, expected) = (pose.joints.len(), rig.node_count());
                 if found != expected {
@@ -262,6 +288,9 @@ impl Skinner {
                     |j: &crate::pose::JointPose| bytemuck::cast_ref::<_, [f32; 12]>(j).iter().all(|x| x.is_finite());
                 if let Some(index) = pose.joints.iter().position(|j| !finite(j)) {
                     return Err(Error::NotFinite { what: "pose of rig node", index });
+                }
+                if data.drive == DriveState::Local && data.pose.joints == pose.joints {
+                    return Ok(());
                 }
                 data.pose.joints.copy_from_slice(&pose.joints);
                 data.drive = DriveState::Local;
@@ -280,14 +309,21 @@ impl Skinner {
                 let start = data.palette.0 as usize;
                 if data.drive != DriveState::Palette {
                     // The other skins keep the pose they had: only the CPU's copy of the palettes will be read from now on.
-                    if let DriveState::Clip { clip, .. } = data.drive {
-                        rig.clips[clip].sample(data.clip_time as f32, &mut data.pose);
+                    match &data.drive {
+                        DriveState::Clip { clip, .. } => {
+                            rig.clips[*clip].sample(data.clip_time as f32, &mut data.pose);
+                        }
+                        DriveState::Clips(layers) => data.pose = pose_of(rig, &self.masks, layers, data.posed_at),
+                        _ => {}
                     }
                     let all = start..start + data.palette.1 as usize;
                     rig.palettes(&data.pose, &mut self.worlds, &mut self.palettes.data[all])?;
                     dual_of_pose(rig, &data.pose, &mut self.turns, &mut self.palettes.data, [data.palette, data.dual]);
                 }
                 let first = start + rig.skin_starts[skin] as usize;
+                if data.drive == DriveState::Palette && self.palettes.data[first..first + found] == *palette {
+                    return Ok(());
+                }
                 self.palettes.data[first..first + found].copy_from_slice(palette);
                 dual_of_palette(rig, skin, &mut self.palettes.data, [data.palette, data.dual]);
                 data.drive = DriveState::Palette;
@@ -299,17 +335,23 @@ impl Skinner {
                 if !start.is_finite() {
                     return Err(Error::NotFinite { what: "start of clip", index: clip });
                 }
+                if matches!(data.drive, DriveState::Clip { clip: c, start: s, looping: l, .. } if (c, s, l) == (clip, start, looping))
+                {
+                    return Ok(());
+                }
                 data.pose.clone_from(&rig.rest);
                 data.clip_time = f64::NAN;
-                data.drive = DriveState::Clip { clip, start, looping };
+                data.drive = DriveState::Clip { clip, start, looping, shift: 0.0 };
             }
         }
+        data.weights_changed |= layered;
         data.changed = true;
         Ok(())
     }
 
-    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives: its
-    /// morph channels address parts by their index in the list the character was spawned with.
+    /// Sets the morph weights of a part, one per target; any finite value. A playing clip overrides those it drives, on the GPU: its
+    /// morph channels address parts by their index in the list the character was spawned with. What it does not drive, and all of
+    /// them when it is over, are those set here.
     ///
     /// # Errors
     /// [`Error::StaleId`], [`Error::OutOfRange`], [`Error::LengthMismatch`], [`Error::NotFinite`].
@@ -320,15 +362,19 @@ impl Skinner {
         let Some(part) = data.parts.get(part) else {
             return Err(Error::OutOfRange { what: "part", index: part, count });
         };
-        let (start, expected) = (part.morphs.0 as usize, part.morphs.1 as usize);
+        let (start, expected) = (part.own_weights as usize, part.morphs.1 as usize);
         if weights.len() != expected {
             return Err(Error::LengthMismatch { what: "morph weights", found: weights.len(), expected });
         }
         if let Some(index) = weights.iter().position(|w| !w.is_finite()) {
             return Err(Error::NotFinite { what: "morph weight", index });
         }
-        self.morph_weights.data[start..start + expected].copy_from_slice(weights);
-        data.changed = true;
+        let own = &mut self.morph_weights.data[start..start + expected];
+        if own != weights {
+            own.copy_from_slice(weights);
+            data.weights_changed = true;
+            data.changed = true;
+        }
         Ok(())
     }
 
@@ -339,6 +385,7 @@ impl Skinner {
     pub fn set_visible(&mut self, character: CharacterId, visible: bool) -> Result<()> {
         self.character(character)?;
         if let Some(data) = self.slots[character.index as usize].character.as_mut() {
+            data.due |= visible && !data.visible;
             data.visible = visible;
         }
         Ok(())

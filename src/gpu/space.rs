@@ -124,6 +124,9 @@ impl Skinner {
             let first = (0..count).find(differs).unwrap_or(count);
             dirty = first..(first..count).rev().find(differs).map_or(first, |last| last + 1);
         }
+        if dirty.is_empty() && matches!(target.drive, DriveState::Space { space, .. } if space == id.index) {
+            return Ok(());
+        }
         self.states.data[target.state.0 as usize..][..count as usize].copy_from_slice(&self.state_words);
         let waiting = &target.state_dirty;
         target.state_dirty = if waiting.is_empty() || dirty.is_empty() {
@@ -131,6 +134,15 @@ impl Skinner {
         } else {
             waiting.start.min(dirty.start)..waiting.end.max(dirty.end)
         };
+        match &mut target.space_state {
+            Some(kept) => {
+                kept.point = state.point;
+                kept.selections.clone_from(&state.selections);
+                kept.cells.clone_from(&state.cells);
+            }
+            None => target.space_state = Some(Box::new(state.clone())),
+        }
+        target.weights_changed |= matches!(target.drive, DriveState::Clips(_));
         target.drive = DriveState::Space { space: id.index, settled: state.settled_at() };
         target.changed = true;
         if moved {

@@ -1,12 +1,19 @@
 //! Characters come and go, and so do their parts, meshes and rigs.
 
 use super::character::{CharacterData, CharacterId, DriveState, MeshId, PartData, PartId, RigId, Slot, Todo};
+use super::clips::state_words;
 use super::dual::dual_of_palette;
 use super::pose::Scratch;
 use super::rig::RigData;
 use super::skinner::{MeshData, Skinner};
 use super::space::NO_RIG;
 use crate::{Error, Result};
+
+/// A dual quaternion mesh cannot be driven by a palette that the host's shader writes.
+pub(super) fn external_dual() -> Error {
+    let expected = "one that the skinner poses: a dual quaternion mesh takes more than a palette";
+    Error::InvalidParameter { what: "the character's drive", value: "External".into(), expected }
+}
 
 impl Skinner {
     /// A new character in the rest pose, visible; reserves its palettes and its output vertices.
@@ -27,6 +34,7 @@ impl Skinner {
             palette: (palette, palette_len),
             dual: (0, 0),
             record: (0, 0),
+            joints: None,
             scratch: (0, 0),
             state: (0, 0),
             state_dirty: 0..0,
@@ -34,9 +42,14 @@ impl Skinner {
             pose,
             visible: true,
             changed: true,
+            weights_changed: true,
             todo: Todo::Nothing,
             first_frame: None,
             clip_time: f64::NAN,
+            posed_at: 0.0,
+            interval: (0.0, 0.0),
+            due: true,
+            space_state: None,
         };
         let reserved = self.reserve(&mut character, parts, scratch_rows);
         if palettes_moved || !matches!(reserved, Ok(false)) {
@@ -65,6 +78,9 @@ impl Skinner {
     pub fn set_meshes(&mut self, character: CharacterId, parts: &[PartId]) -> Result<()> {
         let rig = self.character(character)?.rig;
         self.check_parts(rig, parts)?;
+        if self.character(character)?.drive == DriveState::External && self.any_dual(parts) {
+            return Err(external_dual());
+        }
         let Some(mut data) = self.slots[character.index as usize].character.take() else { return Ok(()) };
         let changed = self.change_parts(&mut data, parts);
         self.slots[character.index as usize].character = Some(data);
@@ -108,6 +124,7 @@ impl Skinner {
             character.dual = (0, 0);
         }
         character.changed = true;
+        character.weights_changed = true;
         Ok(moved)
     }
 
@@ -124,6 +141,14 @@ impl Skinner {
             let (part, part_moved) = self.reserve_part(character.rig, part)?;
             added.push(part);
             moved |= part_moved;
+        }
+        let needed = state_words(parts.len());
+        if matches!(character.drive, DriveState::Clips(_)) && character.state.1 < needed {
+            let (start, grown) = self.states.allocate(&self.device, needed)?;
+            self.states.release(character.state.0, character.state.1);
+            character.state = (start, needed);
+            character.state_dirty = 0..needed;
+            moved |= grown;
         }
         if self.any_dual(parts) && !character.is_dual() {
             moved |= self.reserve_dual(character)?;
@@ -170,7 +195,7 @@ impl Skinner {
         Ok(())
     }
 
-    /// Removes a rig that no character has, its clips and its pose spaces; their memory is reused, as above.
+    /// Removes a rig that no character has, its clips, masks and pose spaces; their memory is reused, as above.
     ///
     /// # Errors
     /// [`Error::StaleId`], [`Error::InUse`].
@@ -184,6 +209,10 @@ impl Skinner {
         }
         self.rig_words.release(words.0, words.1);
         self.rig_words.release(turns.0, turns.1);
+        for mask in self.masks.iter_mut().filter(|m| m.rig == rig.index) {
+            self.rig_words.release(mask.words, mask.weights.len() as u32);
+            mask.rig = NO_RIG;
+        }
         for space in self.spaces.iter_mut().filter(|s| s.rig == rig.index) {
             self.rig_words.release(space.words.0, space.words.1);
             (space.rig, space.generation) = (NO_RIG, space.generation + 1);
@@ -230,6 +259,7 @@ impl Skinner {
     fn reserve(&mut self, character: &mut CharacterData, parts: &[PartId], scratch_rows: u32) -> Result<bool> {
         let (record, mut moved) = self.records.allocate(&self.device, 1)?;
         character.record = (record, 1);
+        moved |= self.reserve_joints(character)?;
         if self.any_dual(parts) {
             moved |= self.reserve_dual(character)?;
         } else {
@@ -250,17 +280,21 @@ impl Skinner {
         let mesh = &self.meshes[part.mesh.index as usize];
         let (quad_count, morph_count) = (mesh.gpu.quad_count, mesh.morph_count);
         let skin_start = self.rigs[rig as usize].skin_starts[part.skin];
-        let (weights, mut moved) = self.morph_weights.allocate(&self.device, morph_count)?;
-        self.morph_weights.data[weights as usize..][..morph_count as usize].fill(0.0);
-        let morphs = (weights, morph_count);
+        // Where clips drive them, the host's weights stand behind those that the pose pass makes.
+        let own = if self.rigs[rig as usize].drives_morphs { morph_count } else { 0 };
+        let weight_count = own + morph_count;
+        let (weights, mut moved) = self.morph_weights.allocate(&self.device, weight_count)?;
+        self.morph_weights.data[weights as usize..][..weight_count as usize].fill(0.0);
+        let (morphs, own_weights) = ((weights, morph_count), weights + own);
         let output = self.outputs.allocate(&self.device, quad_count).inspect_err(|_| {
-            self.morph_weights.release(weights, morph_count);
+            self.morph_weights.release(weights, weight_count);
         })?;
         let (first_frame, boxed) = (None, false);
-        let mut data = PartData { mesh: part.mesh.index, output, skin_start, morphs, bounds: 0, first_frame, boxed };
+        let mut data =
+            PartData { mesh: part.mesh.index, output, skin_start, morphs, own_weights, bounds: 0, first_frame, boxed };
         if let Some(boxes) = &mut self.boxes {
             let (index, boxes_moved) = boxes.allocate(&self.device).inspect_err(|_| {
-                self.morph_weights.release(weights, morph_count);
+                self.morph_weights.release(weights, weight_count);
                 self.outputs.release(output);
             })?;
             data.bounds = index;
@@ -273,6 +307,9 @@ impl Skinner {
         self.palettes.release(character.palette.0, character.palette.1);
         self.palettes.release(character.dual.0, character.dual.1);
         self.records.release(character.record.0, character.record.1);
+        if let (Some(joints), Some((start, count))) = (&mut self.joints, character.joints) {
+            joints.release(start, count);
+        }
         self.scratch.release(character.scratch.0, character.scratch.1);
         self.states.release(character.state.0, character.state.1);
         character.parts.iter().for_each(|part| self.give_back_part(part));
@@ -283,6 +320,6 @@ impl Skinner {
         if let Some(boxes) = &mut self.boxes {
             boxes.release(part.bounds);
         }
-        self.morph_weights.release(part.morphs.0, part.morphs.1);
+        self.morph_weights.release(part.morphs.0, part.weight_count());
     }
 }

@@ -82,7 +82,7 @@ fn guess(anatomy: &Anatomy, chart: usize, points: &[Vec3]) -> Vec<Vec2> {
                 .windows(2)
                 .scan(0.0, |sum, w| Some(std::mem::replace(sum, *sum + w[0].at.distance(w[1].at))))
                 .collect();
-            let dorsal = chart % 2 == 0;
+            let dorsal = chart.is_multiple_of(2);
             let unroll = |&p: &Vec3| {
                 let on = on_finger(joints, p);
                 let joint = &joints[on.bone];

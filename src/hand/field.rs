@@ -16,10 +16,13 @@ pub(super) struct Field {
 
 /// Radii of fingers at knuckle, middle joint, last joint and near the tip.
 const RADII: [[f32; 4]; 5] =
-    [[11.6, 10.4, 8.3, 8.3], [10.3, 9.0, 7.6, 6.6], [10.5, 9.3, 7.9, 6.8], [9.9, 8.8, 7.4, 6.4], [8.7, 7.6, 6.5, 5.6]];
+    [[11.4, 9.9, 8.1, 8.1], [10.0, 8.6, 7.4, 6.5], [10.2, 8.9, 7.7, 6.7], [9.6, 8.4, 7.2, 6.3], [8.5, 7.3, 6.3, 5.5]];
 
 /// How far the flesh lies on the palm's side of the bones.
 const FLESH: f32 = 1.0;
+
+/// Between the palm and a finger.
+const FILLET: f32 = 7.0;
 
 impl Field {
     pub fn new(anatomy: &Anatomy) -> Self {
@@ -42,8 +45,8 @@ impl Field {
         let mut added = 0.0_f32;
         for finger in &self.fingers {
             let own = finger.join(f32::INFINITY, p);
-            if own < body + 6.0 {
-                let more = body - join(body, own, 6.0);
+            if own < body + FILLET {
+                let more = body - join(body, own, FILLET);
                 added = -join(-added, -more, more.min(added).min(1.5));
             }
         }
@@ -74,6 +77,12 @@ impl Field {
         (low.max(Vec3::new(f32::MIN, STUMP, f32::MIN)), high)
     }
 
+    /// Distance to what is no finger.
+    #[cfg(test)]
+    pub fn palm(&self, p: Vec3) -> f32 {
+        cut(self.body.join(f32::INFINITY, p), self.hollow.distance(p), 14.0)
+    }
+
     /// Distance to one finger alone.
     pub fn finger(&self, finger: usize, p: Vec3) -> f32 {
         self.fingers[finger].join(f32::INFINITY, p)
@@ -101,19 +110,20 @@ fn digit(anatomy: &Anatomy, finger: usize) -> Group {
         } else {
             flesh(&Joint { dorsal: next.dorsal, ..*next }, FLESH)
         };
-        let slim = 0.94;
-        group.add(Solid::limb(a, b, [r[0] * slim, r[1] * slim], j.dorsal, 1.04), 3.0);
+        let slim = 0.985;
+        group.add(Solid::limb(a, b, [r[0] * slim, r[1] * slim], j.dorsal, 1.04), 2.5);
         // The pad on the palm's side, between the creases.
         let mean = 0.5 * (r[0] + r[1]);
-        let (at, reach, low) = if last { (0.58, 0.58, 0.20) } else { (0.50, 0.42, 0.22) };
+        let (at, reach, low) = if last { (0.58, 0.58, 0.20) } else { (0.50, 0.46, 0.21) };
         let middle = j.at + j.along * (length * at) - j.dorsal * (FLESH + low * mean);
         group
-            .add(Solid::ellipsoid(middle, j.along, j.dorsal, Vec3::new(0.84 * mean, length * reach, 0.80 * mean)), 4.0);
+            .add(Solid::ellipsoid(middle, j.along, j.dorsal, Vec3::new(0.90 * mean, length * reach, 0.80 * mean)), 4.0);
         // The joint itself: wider than thick, a little knob on the back.
         if !last {
             let knob = next.at - next.dorsal * (0.2 * FLESH);
             let along = (j.along + next.along).normalize();
-            group.add(Solid::ellipsoid(knob, along, next.dorsal, Vec3::new(1.0 * r[1], 1.15 * r[1], 0.86 * r[1])), 5.0);
+            group
+                .add(Solid::ellipsoid(knob, along, next.dorsal, Vec3::new(0.93 * r[1], 1.35 * r[1], 0.80 * r[1])), 5.0);
         }
     }
     group
@@ -127,15 +137,24 @@ fn body(anatomy: &Anatomy) -> Group {
         Solid::limb(Vec3::new(0.0, STUMP - 30.0, 0.0), Vec3::new(-0.5, -6.0, 1.0), [32.0, 25.5], Vec3::Z, 1.36),
         8.0,
     );
-    group.add(Solid::limb(Vec3::new(-0.5, -4.0, 1.0), Vec3::new(-1.0, 26.0, 3.0), [25.0, 27.0], Vec3::Z, 1.40), 14.0);
+    group.add(Solid::limb(Vec3::new(-0.5, -4.0, 1.0), Vec3::new(-1.0, 34.0, 3.0), [25.0, 24.0], Vec3::Z, 1.40), 14.0);
     // Metacarpals with the flesh on them.
-    for (finger, radii) in [(1, [14.0, 11.6]), (2, [14.5, 12.4]), (3, [14.0, 11.8]), (4, [13.0, 10.6])] {
+    for (finger, radii) in [(1, [14.0, 10.4]), (2, [14.5, 10.9]), (3, [14.0, 10.4]), (4, [13.0, 9.3])] {
         let j = FIRST[finger];
         let (base, head) = (at(j), at(j + 1));
-        group.add(Solid::limb(base + Vec3::Z * 4.0, head + Vec3::Z * 2.6, radii, Vec3::Z, 1.0), 9.0);
+        group.add(
+            Solid::limb(
+                base + Vec3::Z * 4.0,
+                head + anatomy.joints[j + 1].along * 6.0 + Vec3::Z * 2.2,
+                radii,
+                Vec3::Z,
+                1.0,
+            ),
+            11.0,
+        );
         // The knuckle's head under the skin of the back.
-        let knob = head + Vec3::new(0.0, -1.0, -4.5);
-        group.add(Solid::ellipsoid(knob, Vec3::Y, Vec3::Z, Vec3::new(7.0, 9.5, 6.0)), 7.0);
+        let knob = head + Vec3::new(0.0, -1.5, -4.2);
+        group.add(Solid::ellipsoid(knob, Vec3::Y, Vec3::Z, Vec3::new(6.6, 10.5, 6.4)), 6.0);
     }
     // Pads of the palm below the fingers.
     for finger in 1..4 {
@@ -149,7 +168,7 @@ fn body(anatomy: &Anatomy) -> Group {
     let dorsal = anatomy.joints[1].dorsal;
     group.add(Solid::limb(base, head - dorsal * 1.0, [13.0, 11.4], dorsal, 1.0), 10.0);
     let ball = base + along * 20.0 - dorsal * 8.0 + Vec3::new(-3.0, 0.0, 1.0);
-    group.add(Solid::ellipsoid(ball, along, dorsal, Vec3::new(15.0, 30.0, 12.5)), 12.0);
+    group.add(Solid::ellipsoid(ball, along, dorsal, Vec3::new(15.0, 31.0, 12.0)), 16.0);
     // The ball of the little finger.
     group.add(
         Solid::ellipsoid(Vec3::new(-25.5, 42.0, 8.0), Vec3::new(-0.2, 1.0, 0.0), Vec3::Z, Vec3::new(13.0, 33.0, 12.5)),
@@ -167,7 +186,12 @@ fn body(anatomy: &Anatomy) -> Group {
         let by = if finger == 3 { 7.0 } else { 8.5 };
         group.add(Solid::limb(out(a, by), out(b, by + 2.0), [6.6, 6.2], Vec3::Z, 1.0), 5.0);
     }
-    // The ends of the forearm's bones.
-    group.add(Solid::ellipsoid(Vec3::new(-19.0, -16.0, -10.0), Vec3::Y, Vec3::Z, Vec3::new(8.0, 9.0, 8.0)), 8.0);
+    // The end of the ulna, and the tendons on the back.
+    group.add(Solid::ellipsoid(Vec3::new(-17.5, -17.0, -8.5), Vec3::Y, Vec3::Z, Vec3::new(9.0, 11.0, 8.5)), 9.0);
+    for finger in 1..5 {
+        let head = at(FIRST[finger] + 1) + Vec3::new(0.0, -6.0, -8.0);
+        let root = Vec3::new(0.28 * head.x - 3.0, 14.0, -13.0);
+        group.add(Solid::limb(root, head, [1.6, 2.4], Vec3::Z, 1.0), 6.0);
+    }
     group
 }

@@ -29,6 +29,7 @@ pub(super) fn nail(anatomy: &Anatomy, field: &Field, finger: usize) -> Nail {
     let joints = anatomy.phalanges(finger);
     let joint = &joints[joints.len() - 2];
     let end = anatomy.ends[finger];
+    let side = joint.along.cross(joint.dorsal);
     let (half, longer) = SHAPES[finger];
     // The radius of the finger where the nail is.
     let under = |y: f32, turn: f32| {
@@ -54,10 +55,10 @@ pub(super) fn nail(anatomy: &Anatomy, field: &Field, finger: usize) -> Nail {
     let point = |s: f32, t: f32| {
         // A rounded root and a slightly rounded free edge.
         let bow = 0.16 * length * s * s;
-        let t_bowed = t + (1.0 - t).powi(2) * bow / length - 0.05 * s * s * t * t;
+        let t_bowed = t + (1.0 - t).powi(2) * bow / length - 0.10 * s * s * t * t;
         let turn = s * half.to_radians() * (1.0 - 0.10 * (1.0 - t).powi(2));
         let at = |t: f32| {
-            let (p, way, _) = under(0.6 + length * (1.0 - t), turn);
+            let (p, way, _) = under(1.3 + length * (1.0 - t), turn);
             p + way * raised(s, t)
         };
         if t_bowed <= LEAVES {
@@ -66,7 +67,10 @@ pub(super) fn nail(anatomy: &Anatomy, field: &Field, finger: usize) -> Nail {
             // Beyond the flesh that falls away the plate goes on, bending a little.
             let (a, b) = (at(LEAVES - 0.15), at(LEAVES));
             let over = t_bowed - LEAVES;
-            b + (b - a) / 0.15 * over - joint.dorsal * (0.22 * length * over * over)
+            let way = ((b - a).normalize() + joint.along).normalize();
+            b + way * (length * over)
+                - joint.dorsal * (0.25 * length * over * over)
+                - side * (0.35 * length * s * over * over)
         }
     };
     for row in 0..=rows {
@@ -76,7 +80,7 @@ pub(super) fn nail(anatomy: &Anatomy, field: &Field, finger: usize) -> Nail {
             let mut p = point(s, t);
             if row > ALONG {
                 let deep = (row - ALONG) as f32;
-                p -= joint.dorsal * (0.45 * deep) + joint.along * (0.9 * (deep - 1.0));
+                p -= joint.dorsal * (0.35 * deep) + joint.along * (0.15 + 1.2 * (deep - 1.0));
             }
             out.positions.push(p);
             out.uvs.push(Vec2::new(column as f32 / ACROSS as f32, row as f32 / rows as f32));

@@ -218,9 +218,9 @@ fn to_line(line: &[Vec2], p: Vec2) -> (f32, f32) {
     (best.0.sqrt(), best.1)
 }
 
-const DORSAL: Vec3 = Vec3::new(0.835, 0.620, 0.510);
+const DORSAL: Vec3 = Vec3::new(0.835, 0.640, 0.545);
 const PALMAR: Vec3 = Vec3::new(0.905, 0.695, 0.605);
-const RED: Vec3 = Vec3::new(0.835, 0.475, 0.420);
+const RED: Vec3 = Vec3::new(0.830, 0.500, 0.445);
 const SHADE: Vec3 = Vec3::new(0.560, 0.330, 0.270);
 const BLUE: Vec3 = Vec3::new(0.620, 0.560, 0.560);
 
@@ -306,18 +306,18 @@ fn finger_marks(
         for (i, &fold) in folds.iter().enumerate() {
             let own = noise(p * 0.55 + 31.0 * i as f32);
             let fade = dorsal * (0.6 + 0.4 * own) * bell(fold, 5.5);
-            at.fold(x - fold - 0.9 * wobble - 0.5 * own, 0.42, 0.22 * fade * size, 0.26 * fade);
+            at.fold(x - fold - 0.9 * wobble - 0.5 * own, 0.42, 0.13 * fade * size, 0.17 * fade);
         }
         // Creases on the palm's side: two at the middle joint, one at the last.
         let creases: &[(f32, f32)] =
             if last || finger == 0 { &[(0.3, 1.0), (2.2, 0.35)] } else { &[(-1.3, 0.9), (1.2, 1.0)] };
         for &(crease, deep) in creases {
-            at.fold(x - crease - 0.6 * wobble, 0.50, 0.34 * deep * palmar, 0.42 * deep * palmar);
+            at.fold(x - crease - 0.6 * wobble, 0.50, 0.34 * deep * palmar, 0.30 * deep * palmar);
         }
     }
     if bone == 0 {
         let base = [6.0, 18.5, 20.0, 18.5, 14.5][finger];
-        at.fold(along - base - 0.7 * wobble, 0.55, 0.34 * palmar, 0.40 * palmar);
+        at.fold(along - base - 0.7 * wobble, 0.55, 0.30 * palmar, 0.26 * palmar);
     }
     if bone + 1 == bones {
         // Flushed tips, and the skin's ridges on the pads.
@@ -325,7 +325,6 @@ fn finger_marks(
         at.red += tip * (0.22 + 0.22 * palmar);
         let ridges = (along * 5.2 + 1.6 * noise(p * 0.5)).sin();
         at.height += 0.012 * ridges * palmar * tip;
-        at.dark += 0.05 * (1.0 - tip) * 0.0;
     }
 }
 
@@ -337,7 +336,7 @@ fn body_marks(anatomy: &Anatomy, lines: &Lines, p: Vec3, n: Vec3, wobble: f32, a
         for (line, deep) in &lines.palm {
             let (d, share) = to_line(line, shaken);
             let fade = step(0.0, 0.14, share) * step(1.0, 0.82, share) * palmar * deep;
-            at.fold(d, 0.75, 0.45 * fade, 0.50 * fade);
+            at.fold(d, 0.75, 0.45 * fade, 0.30 * fade);
         }
         // Where the fingers begin.
         for finger in 1..5 {
@@ -346,12 +345,12 @@ fn body_marks(anatomy: &Anatomy, lines: &Lines, p: Vec3, n: Vec3, wobble: f32, a
             let off = (p.x - joint.at.x - joint.along.x * along).abs();
             let base = [0.0, 18.5, 20.0, 18.5, 14.5][finger];
             let fade = palmar * step(13.0, 8.0, off);
-            at.fold(along - base - 0.7 * wobble, 0.55, 0.34 * fade, 0.40 * fade);
+            at.fold(along - base - 0.7 * wobble, 0.55, 0.30 * fade, 0.26 * fade);
             at.red += 0.20 * palmar * bell(off, 10.0) * bell(along - 5.0, 9.0);
         }
         // Small folds all over.
         let crossing = noise(Vec3::new(flat.dot(Vec2::new(0.5, 0.5)), flat.dot(Vec2::new(-0.12, 0.12)), 1.0));
-        at.fold(crossing * 6.0, 0.5, 0.07 * palmar, 0.05 * palmar);
+        at.fold(crossing * 6.0, 0.5, 0.03 * palmar, 0.02 * palmar);
         // The two balls.
         at.red += 0.16
             * palmar
@@ -360,7 +359,7 @@ fn body_marks(anatomy: &Anatomy, lines: &Lines, p: Vec3, n: Vec3, wobble: f32, a
     }
     let round = step(-0.2, 0.5, n.z);
     for y in [-1.5, -6.5] {
-        at.fold(p.y - y - 1.3 * wobble - 0.0012 * p.x * p.x, 0.6, 0.30 * round, 0.26 * round);
+        at.fold(p.y - y - 1.3 * wobble - 0.0012 * p.x * p.x, 0.6, 0.22 * round, 0.14 * round);
     }
     // Thumb's knuckle.
     let thumb = &anatomy.phalanges(0)[0];
@@ -399,12 +398,12 @@ fn nail_at(at: Vec2) -> Texel {
     let (s, t) = (2.0 * at.x - 1.0, at.y * 16.0 / 14.0);
     let pink = Vec3::new(0.900, 0.655, 0.605);
     let pale = Vec3::new(0.945, 0.810, 0.760);
-    let white = Vec3::new(0.945, 0.905, 0.850);
+    let white = Vec3::new(0.925, 0.870, 0.800);
     let mut color = pink.lerp(Vec3::new(0.88, 0.60, 0.55), 0.35 * step(0.4, 0.8, t));
     // The lunula at the root, the free edge beyond the flesh.
-    let lunula = 0.30 - 0.16 * s * s;
-    color = color.lerp(pale, 0.75 * step(lunula + 0.05, lunula - 0.05, t));
-    let free = 0.86 - 0.05 * s * s;
+    let lunula = 0.25 - 0.42 * s * s;
+    color = color.lerp(pale, 0.5 * step(lunula + 0.06, lunula - 0.04, t));
+    let free = 0.93 - 0.07 * s * s;
     color = color.lerp(white, step(free - 0.02, free + 0.02, t));
     color *= 1.0 + 0.012 * noise(Vec3::new(14.0 * s, 0.6 * t, 0.5));
     // Where it sinks into the skin.

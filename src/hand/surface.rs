@@ -1,6 +1,6 @@
 //! The implicit hand as triangles: surface nets, then vertices moved along the surface until triangles are well shaped.
 
-use fast_surface_nets::ndshape::{RuntimeShape, Shape};
+use fast_surface_nets::ndshape::RuntimeShape;
 use fast_surface_nets::{SurfaceNetsBuffer, surface_nets};
 use glam::Vec3;
 
@@ -21,22 +21,41 @@ const BLOCK: usize = 4;
 impl Surface {
     /// `cell`: the grid's spacing, about the length of an edge.
     pub fn new(field: &Field, cell: f32) -> Self {
+        let mut out = Self::default();
+        // Where the surface passes a cell twice, surface nets make edges of four triangles: another place for the grid helps.
+        for shift in 0..8 {
+            out = Self::nets(field, cell, cell * (2.5 + 0.11 * shift as f32));
+            if out.is_closed() {
+                break;
+            }
+        }
+        out.relax(field, 8);
+        out
+    }
+
+    fn nets(field: &Field, cell: f32, margin: f32) -> Self {
         let (low, high) = field.bounds();
-        let low = low - 2.5 * cell;
-        let size = ((high + 2.5 * cell - low) / cell).ceil();
+        let low = low - margin;
+        let size = ((high + margin - low) / cell).ceil();
         let size = [size.x, size.y, size.z].map(|s| s as usize + 1);
         let samples = sample(field, low, cell, size);
         let shape = RuntimeShape::<u32, 3>::new(size.map(|s| s as u32));
         let mut buffer = SurfaceNetsBuffer::default();
         surface_nets(&samples, &shape, [0; 3], size.map(|s| s as u32 - 1), &mut buffer);
-        let mut out = Self {
+        Self {
             positions: buffer.positions.iter().map(|&p| low + Vec3::from(p) * cell).collect(),
             normals: Vec::new(),
             triangles: buffer.indices.chunks_exact(3).map(|t| [t[0], t[1], t[2]]).collect(),
-        };
-        debug_assert_eq!(shape.usize(), samples.len());
-        out.relax(field, 8);
-        out
+        }
+    }
+
+    /// True when every edge has two triangles that run along it in opposite directions.
+    pub fn is_closed(&self) -> bool {
+        let edges = self.triangles.iter().flat_map(|t| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])]);
+        let mut edges: Vec<(u32, u32)> = edges.collect();
+        edges.sort_unstable();
+        let single = edges.windows(2).all(|w| w[0] != w[1]);
+        single && edges.iter().all(|&(a, b)| edges.binary_search(&(b, a)).is_ok())
     }
 
     /// Moves vertices towards the middle of their neighbours along the surface, then onto it.

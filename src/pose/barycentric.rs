@@ -128,6 +128,12 @@ impl Coordinates {
         (1.0 / self.scale) as f32
     }
 
+    /// The flat sides: of a polygon the one, of a polyhedron all; each a list of corners, counter-clockwise as seen from
+    /// outside (a polygon from +z).
+    pub fn faces(&self) -> impl ExactSizeIterator<Item = &[usize]> {
+        self.facets.iter().map(|f| f.corners.as_slice())
+    }
+
     /// Moves one corner; on an error nothing has changed.
     ///
     /// # Errors

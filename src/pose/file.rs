@@ -13,7 +13,7 @@ use super::hands::Hands;
 use super::limits::Limit;
 use super::mirror::Mirror;
 use super::names::{Finger, Side};
-use super::space::{Corner, Group, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample, join};
+use super::space::{Corner, Group, NodeLimit, PoseSpace, PoseSpaceDescriptor, SHAPE, SHAPE_WORDS, Sample, join};
 use crate::character::Character;
 use crate::pose::{JointPose, Pose};
 use crate::{Error, Result};
@@ -309,6 +309,8 @@ impl PoseSpaceFile {
 
     fn joint(&self, at: &str, entry: &JointEntry, joint: &mut JointPose) -> Result<()> {
         let refuse = |key: &str, problem: &str| Err(self.refuse(format!("{at}.{key}"), problem.into()));
+        // Far beyond any scene, and far from where products of a few of them pass what f32 holds.
+        const FAR: f32 = 1e9;
         if let Some(q) = entry.rotation {
             let length = q.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
             if !(length > 1e-6 && length.is_finite()) {
@@ -320,8 +322,8 @@ impl PoseSpaceFile {
             [("translation", entry.translation, &mut joint.translation), ("scale", entry.scale, &mut joint.scale)]
         {
             let Some(value) = value else { continue };
-            if !value.iter().all(|x| x.is_finite()) {
-                return refuse(key, "is not finite");
+            if !value.iter().all(|x| x.abs() <= FAR) {
+                return refuse(key, "has a number outside -1e9 to 1e9");
             }
             *to = value;
         }
@@ -329,8 +331,8 @@ impl PoseSpaceFile {
             [("length", entry.length, &mut joint.length), ("thickness", entry.thickness, &mut joint.thickness)]
         {
             let Some(value) = value else { continue };
-            if !(value.is_finite() && value >= 1e-6) {
-                return refuse(key, "must be a positive number");
+            if !(SHAPE[0]..=SHAPE[1]).contains(&value) {
+                return refuse(key, &format!("is {value}, but must be {SHAPE_WORDS}"));
             }
             *to = value;
         }

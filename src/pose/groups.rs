@@ -30,6 +30,11 @@ impl Channels {
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// True when the channel of this number is in the set.
+    pub(crate) fn bit(self, channel: usize) -> bool {
+        self.0 >> channel & 1 == 1
+    }
 }
 
 impl BitOr for Channels {
@@ -118,7 +123,7 @@ pub(crate) struct Track {
 }
 
 impl Track {
-    const LIVE: Self =
+    pub const LIVE: Self =
         Self { source: Source::Default, from: None, strength: [0.0; 2], fade: Fade { now: 0.0, seconds: 0.0 } };
 
     pub fn strength(&self, time: f64) -> f64 {
@@ -218,7 +223,7 @@ impl SpaceState {
         }
         let live = self.live(space, fade.now);
         for &cell in group_cells(space, group)? {
-            for channel in (0..CHANNELS).filter(|c| channels.0 >> c & 1 == 1) {
+            for channel in (0..CHANNELS).filter(|c| channels.bit(*c)) {
                 let old = &self.cells[cell][channel];
                 let strength = old.strength(fade.now);
                 let kept = || self.track_weights(space, old, &live, fade.now);
@@ -276,7 +281,7 @@ impl SpaceState {
             return Err(Error::InvalidParameter { what: "strength of a group", value, expected: "0 to 1" });
         }
         for &cell in group_cells(space, group)? {
-            for channel in (0..CHANNELS).filter(|c| channels.0 >> c & 1 == 1) {
+            for channel in (0..CHANNELS).filter(|c| channels.bit(*c)) {
                 let track = &self.cells[cell][channel];
                 let from = track.strength(fade.now);
                 // A source that is still fading in goes on from where it is, at the new fade's pace.

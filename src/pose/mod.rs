@@ -3,6 +3,7 @@
 mod barycentric;
 mod blend;
 mod builtin;
+mod carry;
 mod evaluate;
 #[cfg(feature = "json")]
 mod file;
@@ -17,11 +18,15 @@ pub(crate) mod limits;
 mod mirror;
 mod names;
 mod range;
+#[cfg(feature = "json")]
+mod save;
 mod space;
+mod surfaces;
 pub(crate) mod turns;
 
 pub use barycentric::{Coordinates, MAX_CORNERS, Outside, REACH, SNAP};
 pub use builtin::{BuiltIn, built_in_limits};
+pub use carry::Carry;
 pub use evaluate::Blended;
 #[cfg(feature = "json")]
 pub use file::PoseSpaceFile;
@@ -35,6 +40,7 @@ pub use mirror::Mirror;
 pub use names::{Finger, Side};
 pub use range::JointRange;
 pub use space::{Corner, Group, MAX_CELLS, MAX_SAMPLES, MAX_SLOTS, NodeLimit, PoseSpace, PoseSpaceDescriptor, Sample};
+pub use surfaces::Surfaces;
 
 use bytemuck::{Pod, Zeroable};
 

@@ -18,6 +18,11 @@ pub const MAX_SLOTS: usize = 32;
 /// Most sets of joints that groups can tell apart (two groups that overlap make three).
 pub const MAX_CELLS: usize = 32;
 
+/// Least and most bone length and thickness. A product of two of the largest is still far from where f32 ends.
+pub(crate) const SHAPE: [f32; 2] = [1e-6, 1e4];
+/// [`SHAPE`] in words.
+pub(crate) const SHAPE_WORDS: &str = "0.000001 to 10000";
+
 /// A pose that a corner can hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
@@ -267,8 +272,8 @@ fn check_pose(rig: &Rig, pose: &Pose) -> Result<()> {
             return Err(Error::NotFinite { what: "sample pose of rig node", index });
         }
         for (what, value) in [("bone length", joint.length), ("bone thickness", joint.thickness)] {
-            if value < 1e-6 {
-                return Err(Error::InvalidParameter { what, value: value.to_string(), expected: "positive" });
+            if !(SHAPE[0]..=SHAPE[1]).contains(&value) {
+                return Err(Error::InvalidParameter { what, value: value.to_string(), expected: SHAPE_WORDS });
             }
         }
     }

@@ -8,7 +8,7 @@ type V3 = [f64; 3];
 /// `(x, y, z, w)`.
 type Q = [f64; 4];
 /// Three rows.
-type Map = [[f64; 4]; 3];
+pub(super) type Map = [[f64; 4]; 3];
 
 fn dot(a: V3, b: V3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
@@ -430,7 +430,7 @@ pub fn blend(rig: &Rig, space: &PoseSpace, state: &SpaceState, time: f64) -> Vec
         .collect()
 }
 
-fn product(a: &Map, b: &Map) -> Map {
+pub(super) fn product(a: &Map, b: &Map) -> Map {
     let mut out = [[0.0; 4]; 3];
     for r in 0..3 {
         for c in 0..4 {
@@ -440,7 +440,7 @@ fn product(a: &Map, b: &Map) -> Map {
     out
 }
 
-fn local(j: &Joint) -> Map {
+pub(super) fn local(j: &Joint) -> Map {
     let [x, y, z, w] = unit(j.rotation);
     let r = [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],

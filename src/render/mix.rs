@@ -10,7 +10,7 @@ const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// What one character's surfaces look like between the samples of its pose space; see [`Renderer::texture_mix`].
 ///
-/// The mixed picture of a material is made anew, by [`TextureMix::record`], only when the weights have changed.
+/// The mixed picture of a material is made anew, by [`TextureMix::record`], only when its weights have changed.
 #[derive(Debug)]
 pub struct TextureMix {
     pub(super) number: u32,
@@ -18,8 +18,6 @@ pub struct TextureMix {
     mixed: Vec<Mixed>,
     pipeline: wgpu::RenderPipeline,
     samples: usize,
-    weights: Vec<f64>,
-    changed: bool,
 }
 
 /// The mixed picture of one material.
@@ -29,6 +27,9 @@ struct Mixed {
     levels: Vec<wgpu::TextureView>,
     /// Of each sample.
     pictures: Vec<wgpu::BindGroup>,
+    /// Of each sample; they sum to 1.
+    weights: Vec<f64>,
+    changed: bool,
 }
 
 impl Renderer {
@@ -62,27 +63,42 @@ impl Renderer {
             mixed.push(made);
             groups.push(material(&self.shared, &mut pictures, m, Some(whole))?);
         }
-        let mut weights = vec![0.0; samples.len()];
-        weights[0] = 1.0;
         Ok(TextureMix {
             number: self.shared.next_model(),
             materials: groups,
             mixed,
             pipeline: pipeline(device, &layout),
             samples: samples.len(),
-            weights,
-            changed: true,
         })
     }
 }
 
 impl TextureMix {
-    /// Weights of the samples ([`crate::pose::Blended::samples`] or [`crate::pose::PoseSpace::texture_weights`]). Negative
-    /// ones, which only extrapolation gives, count as 0; the rest is divided by its sum.
+    /// Weights of the samples ([`crate::pose::Blended::samples`]) for every material alike. Negative ones, which only
+    /// extrapolation gives, count as 0; the rest is divided by its sum.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`]; [`Error::NotFinite`]; [`Error::InvalidParameter`] when no weight is above 0.
     pub fn set_weights(&mut self, weights: &[f32]) -> Result<()> {
+        let sum = self.check(weights)?;
+        self.mixed.iter_mut().for_each(|mixed| mixed.set(weights, sum));
+        Ok(())
+    }
+
+    /// Weights of the samples for one material ([`crate::pose::PoseSpace::surface_weights`]): that of a held finger, say.
+    ///
+    /// # Errors
+    /// Those of [`TextureMix::set_weights`]; [`Error::OutOfRange`] for the material.
+    pub fn set_material_weights(&mut self, material: usize, weights: &[f32]) -> Result<()> {
+        let sum = self.check(weights)?;
+        let count = self.mixed.len();
+        let mixed = self.mixed.get_mut(material);
+        mixed.ok_or(Error::OutOfRange { what: "material", index: material, count })?.set(weights, sum);
+        Ok(())
+    }
+
+    /// The sum of the weights above 0.
+    fn check(&self, weights: &[f32]) -> Result<f64> {
         if weights.len() != self.samples {
             return Err(Error::LengthMismatch {
                 what: "texture weights",
@@ -98,20 +114,14 @@ impl TextureMix {
             let expected = "above 0 for at least one sample";
             return Err(Error::InvalidParameter { what: "texture weights", value: format!("{weights:?}"), expected });
         }
-        for (old, &new) in self.weights.iter_mut().zip(weights) {
-            let new = f64::from(new.max(0.0)) / sum;
-            self.changed |= *old != new;
-            *old = new;
-        }
-        Ok(())
+        Ok(sum)
     }
 
     /// Records the mixing into the host's encoder, before the pictures that show it; nothing when the weights are the same.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if !std::mem::take(&mut self.changed) {
-            return;
-        }
-        for (mixed, level) in self.mixed.iter().flat_map(|m| m.levels.iter().map(move |level| (m, level))) {
+        for (mixed, level) in
+            self.mixed.iter().filter(|m| m.changed).flat_map(|m| m.levels.iter().map(move |level| (m, level)))
+        {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
                 label: Some("mix"),
                 color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -129,16 +139,25 @@ impl TextureMix {
                 multiview_mask: None,
             });
             pass.set_pipeline(&self.pipeline);
-            for (picture, &weight) in mixed.pictures.iter().zip(&self.weights).filter(|(_, w)| **w > 0.0) {
+            for (picture, &weight) in mixed.pictures.iter().zip(&mixed.weights).filter(|(_, w)| **w > 0.0) {
                 pass.set_blend_constant(wgpu::Color { r: weight, g: weight, b: weight, a: weight });
                 pass.set_bind_group(0, picture, &[]);
                 pass.draw(0..3, 0..1);
             }
         }
+        self.mixed.iter_mut().for_each(|mixed| mixed.changed = false);
     }
 }
 
 impl Mixed {
+    fn set(&mut self, weights: &[f32], sum: f64) {
+        for (old, &new) in self.weights.iter_mut().zip(weights) {
+            let new = f64::from(new.max(0.0)) / sum;
+            self.changed |= *old != new;
+            *old = new;
+        }
+    }
+
     /// A target as large as the largest picture, and the view of it that a material reads.
     fn new(
         device: &wgpu::Device,
@@ -177,7 +196,9 @@ impl Mixed {
         };
         let whole = target.create_view(&wgpu::TextureViewDescriptor::default());
         let pictures = views.iter().map(group).collect();
-        (Self { levels: (0..mip_level_count).map(level).collect(), pictures }, whole)
+        let mut weights = vec![0.0; views.len()];
+        weights[0] = 1.0;
+        (Self { levels: (0..mip_level_count).map(level).collect(), pictures, weights, changed: true }, whole)
     }
 }
 

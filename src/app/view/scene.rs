@@ -128,17 +128,19 @@ impl Stage {
         self.skinner.drive(self.hero, Drive::Local(pose))
     }
 
-    /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights.
+    /// Mixes base-colour pictures, one or none per sample of a pose space, by the samples' weights for each material.
     pub fn mix(
         &mut self,
         gpu: &Opened,
         renderer: &Renderer,
         pictures: &[Option<Image>],
-        weights: &[f32],
+        weights: &[Vec<f32>],
     ) -> Result<()> {
         let samples: Vec<Option<&Image>> = pictures.iter().map(Option::as_ref).collect();
         let mut textures = renderer.texture_mix(&gpu.device, &gpu.queue, &self.character, &samples)?;
-        textures.set_weights(weights)?;
+        for (material, weights) in weights.iter().enumerate() {
+            textures.set_material_weights(material, weights)?;
+        }
         self.mixes.push(textures);
         let mix = Some(self.mixes.len() - 1);
         self.shown.iter_mut().filter(|p| p.character == self.hero).for_each(|p| p.mix = mix);

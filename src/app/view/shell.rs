@@ -102,7 +102,7 @@ impl Shell {
         let (gpu, renderer, from) = (self.gpu.clone(), self.renderer.clone(), path.clone());
         let job = self.jobs.start(&format!("Reading {name}"), move |progress| {
             let character = match &from {
-                None => crate::app::model::hand().map_err(|e| e.to_string())?.character,
+                None => crate::app::model::start().map_err(|e| e.to_string())?,
                 Some(path) => crate::app::model::open(path).map_err(|e| e.to_string())?,
             };
             progress.say(format!("Preparing {name}"));

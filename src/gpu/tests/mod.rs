@@ -1,5 +1,7 @@
 //! The GPU against the reference, and proof that the comparison notices broken kernels.
 
+mod clips;
+mod drives;
 mod dual;
 mod dual_pose;
 mod frames;

@@ -69,13 +69,21 @@ pub fn bone(painter: &Painter, view: &Projection, bone: &Bone, look: Look) {
             let fill = color.gamma_multiply(0.62);
             let dark = |c: u8| (f32::from(c) * shade) as u8;
             let fill = Color32::from_rgba_premultiplied(dark(fill.r()), dark(fill.g()), dark(fill.b()), fill.a());
-            painter.add(Shape::convex_polygon(vec![p, q, r], fill, Stroke::NONE));
+            triangle(painter, [p, q, r], fill);
             // Lines of their own: joined ones would be pointed far beyond the slim ends.
             for ends in [[p, q], [q, r], [r, p]] {
                 painter.line_segment(ends, Stroke::new(0.8, Color32::from_black_alpha(90)));
             }
         }
     }
+}
+
+/// Paints a triangle without soft edges: those of slim ones reach far beyond their ends.
+pub fn triangle(painter: &Painter, corners: [Pos2; 3], color: Color32) {
+    let mut mesh = egui::Mesh::default();
+    corners.into_iter().for_each(|p| mesh.colored_vertex(p, color));
+    mesh.add_triangle(0, 1, 2);
+    painter.add(Shape::mesh(mesh));
 }
 
 /// Paints a joint as a ball.

@@ -5,7 +5,7 @@ use std::f32::consts::TAU;
 use egui::{Align2, Color32, FontId, Pos2, Sense, Shape, Stroke, Ui, vec2};
 use glam::{Quat, Vec3};
 
-use super::bones::segment_distance;
+use super::bones::{segment_distance, triangle};
 use crate::app::view::projection::Projection;
 
 /// Points from the middle to the rings.
@@ -197,8 +197,7 @@ fn wedge(ui: &Ui, view: &Projection, middle: Vec3, axes: [Vec3; 3], radius: f32,
     let (Some(rim), Some(center)) = (rim, view.screen(middle)) else { return };
     let fill = color(drag.axis).gamma_multiply(0.25);
     for pair in rim.windows(2) {
-        let points = vec![center, pair[0], pair[1]];
-        ui.painter().add(Shape::convex_polygon(points, fill, Stroke::NONE));
+        triangle(ui.painter(), [center, pair[0], pair[1]], fill);
     }
     let text = format!("{:.0}°", (to - from).to_degrees());
     let label = center + vec2(0.0, -RADIUS - 16.0);

@@ -4,6 +4,7 @@ use dermis::pose::JointRange;
 use egui::{Color32, Pos2, Shape, Stroke, Ui};
 use glam::{Mat3, Quat, Vec3};
 
+use super::bones::triangle;
 use crate::app::view::projection::Projection;
 
 const FILL: Color32 = Color32::from_rgba_premultiplied(30, 44, 52, 40);
@@ -45,8 +46,7 @@ pub fn paint(
     let seen: Option<Vec<Pos2>> = rim.iter().map(|&p| view.screen(p)).collect();
     let Some((seen, apex)) = seen.zip(view.screen(middle)) else { return };
     for k in 0..seen.len() {
-        let points = vec![apex, seen[k], seen[(k + 1) % seen.len()]];
-        painter.add(Shape::convex_polygon(points, FILL, Stroke::NONE));
+        triangle(painter, [apex, seen[k], seen[(k + 1) % seen.len()]], FILL);
     }
     painter.add(Shape::closed_line(seen.clone(), Stroke::new(1.5, EDGE)));
     for corner in 0..4 {

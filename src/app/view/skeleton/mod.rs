@@ -147,10 +147,15 @@ impl Skeleton {
         self.saved = self.pose().cloned();
     }
 
+    /// True where the character is in no file yet.
+    pub fn made(&self) -> bool {
+        matches!(self.source, Some(Source::Made(..)))
+    }
+
     /// True when a pose or a drawing would be lost.
     pub fn unsaved(&self) -> bool {
         match &self.poser {
-            Some(poser) => poser.steps().0 && self.saved.as_ref() != Some(poser.pose()),
+            Some(poser) => (poser.steps().0 || self.made()) && self.saved.as_ref() != Some(poser.pose()),
             None => !self.bound && !self.draft.now().joints.is_empty(),
         }
     }

@@ -26,6 +26,8 @@ pub struct SkeletonMode {
     surface: Option<Vec<Vec<[f32; 3]>>>,
     clicked: Option<egui::Pos2>,
     pending: Vec<Pending>,
+    /// What binding came to, to be shown with the character it made.
+    note: Option<String>,
 }
 
 impl SkeletonMode {
@@ -45,7 +47,9 @@ impl SkeletonMode {
             humanoid: c.humanoid.clone(),
             ..Character::default()
         };
-        self.skeleton = Some(Skeleton::new(Arc::new(character), context.origin()));
+        let mut skeleton = Skeleton::new(Arc::new(character), context.origin());
+        skeleton.note = self.note.take().filter(|_| context.made.is_some());
+        self.skeleton = Some(skeleton);
         self.surface = None;
     }
 
@@ -118,7 +122,7 @@ impl Mode for SkeletonMode {
     }
 
     fn loaded(&mut self, _context: &mut Context<'_>) {
-        *self = Self::default();
+        *self = Self { note: self.note.take(), ..Self::default() };
     }
 
     fn panel(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
@@ -135,9 +139,8 @@ impl Mode for SkeletonMode {
             skeleton.bound = true;
             let name = skeleton.character.name.clone();
             context.requests.push(Request::Show(Made { name, glb }));
-            if !warnings.is_empty() {
-                context.messages.problem = Some(warnings.join("\n"));
-            }
+            let done = "Bound. Turn the joints to try it, then save it.".to_owned();
+            self.note = Some(std::iter::once(done).chain(warnings).collect::<Vec<_>>().join("\n"));
             return true;
         }
         if std::mem::take(&mut skeleton.posed)
@@ -202,6 +205,7 @@ impl Mode for SkeletonMode {
 
     fn unsaved(&self) -> Option<String> {
         self.skeleton.as_ref().filter(|s| s.unsaved()).map(|s| match s.poser {
+            Some(_) if s.made() => "a new skeleton".into(),
             Some(_) => "a pose".into(),
             None => "a skeleton".into(),
         })

@@ -33,9 +33,9 @@ pub enum Ask {
 pub fn panel(ui: &mut Ui, s: &mut Skeleton) -> Vec<Ask> {
     let mut asks = Vec::new();
     if s.poser.is_some() {
-        posing(ui, s, &mut asks)
+        posing(ui, s, &mut asks);
     } else {
-        drawing(ui, s)
+        drawing(ui, s);
     }
     if let Some(problem) = &s.problem {
         ui.add_space(4.0);
@@ -165,7 +165,7 @@ fn from_clip(ui: &mut Ui, poser: &mut Poser, time: &mut f32, posed: &mut bool) {
 /// The chosen joint's numbers; true when the pose changed.
 fn joint(ui: &mut Ui, poser: &mut Poser) -> bool {
     let Some(joint) = poser.chosen else { return false };
-    section(ui, &poser.name(joint).to_owned());
+    section(ui, poser.name(joint));
     let mut changed = false;
     let mut released = false;
     let mut degrees = poser.degrees(joint);
@@ -199,7 +199,8 @@ fn joint(ui: &mut Ui, poser: &mut Poser) -> bool {
         poser.set_shape(joint, length, thickness, dragged);
     }
     if let Some(range) = poser.range(joint) {
-        let now = range.angles(poser.local(joint).rotation).map(f32::to_degrees);
+        // Rounded, so that nothing shows as -0.
+        let now = range.angles(poser.local(joint).rotation).map(|a| a.to_degrees().round() + 0.0);
         let text: Vec<String> = ["twist", "swing y", "swing z"]
             .iter()
             .zip(now.iter().zip(range.ranges()))

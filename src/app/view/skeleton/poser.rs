@@ -132,12 +132,25 @@ impl Poser {
             }
             if last[joint] {
                 let world = basis(&self.worlds[self.joints[joint]]);
-                let axis = (world * Vec3::from(axes[self.joints[joint]])).normalize_or(Vec3::Y);
+                let own = (world * Vec3::from(axes[self.joints[joint]])).normalize_or(Vec3::Y);
+                // Hands whose joints lie side by side have no bones in the rig: theirs goes straight on.
+                let before = parent.map(|p| places[joint] - places[p]).filter(|_| !self.hangs(joint));
+                let axis = before.and_then(Vec3::try_normalize).unwrap_or(own);
                 let length = parent.map_or(0.1, |p| places[p].distance(places[joint]));
                 out.push(Bone { joint, head: places[joint], tail: places[joint] + axis * (0.5 * length) });
             }
         }
         out
+    }
+
+    /// True where a joint hangs on its parent in the rig too, not by names only.
+    fn hangs(&self, joint: usize) -> bool {
+        let parent = self.parents[joint].map(|p| self.joints[p]);
+        let mut node = self.rig().nodes[self.joints[joint]].parent;
+        while let Some(n) = node.filter(|_| node != parent) {
+            node = self.rig().nodes[n].parent;
+        }
+        node.is_some()
     }
 
     /// World transform of a joint.
@@ -154,13 +167,15 @@ impl Poser {
         Mat3::from_cols(m.x_axis.normalize_or_zero(), m.y_axis.normalize_or_zero(), m.z_axis.normalize_or_zero())
     }
 
+    /// How far a joint may turn. In hands whose joints lie side by side limits are about the joint before, which does not
+    /// move with it here: those have none.
     pub fn range(&self, joint: usize) -> Option<&JointRange> {
-        self.ranges[self.joints[joint]].as_ref()
+        self.ranges[self.joints[joint]].as_ref().filter(|_| self.parents[joint].is_none() || self.hangs(joint))
     }
 
     /// True where some joint has limits.
     pub fn limited(&self) -> bool {
-        self.ranges.iter().any(Option::is_some)
+        (0..self.joints.len()).any(|joint| self.range(joint).is_some())
     }
 
     fn change(&mut self, stroke: Option<u64>, joint: usize, change: impl FnOnce(&mut dermis::pose::JointPose)) {

@@ -117,12 +117,15 @@ impl Weights {
             .flat_map(|s| metres[s].iter().enumerate().map(move |(v, &m)| (m, Chosen { sheet: s, vertex: v })))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let most = worst.map_or(0.0, |w| w.0);
-        let scale = if most > 0.0 { 1.0 / most } else { 0.0 };
+        if most <= 0.0 {
+            return self.nothing("Nothing is displaced");
+        }
+        let scale = 1.0 / most;
         Field {
-            map: ColorMap::inferno(),
+            map: heat(),
             values: self.spread(|sheet, v| (metres[sheet][v] * scale) as f32),
-            legend: Legend::Scale { title: title.into(), most: most * 1000.0, unit: "mm", map: ColorMap::inferno() },
-            peak: worst.filter(|w| w.0 > 0.0).map(|(m, at)| (at, format!("{} mm", legend_number(m * 1000.0)))),
+            legend: Legend::Scale { title: title.into(), most: most * 1000.0, unit: "mm", map: heat() },
+            peak: worst.map(|(m, at)| (at, format!("{} mm", legend_number(m * 1000.0)))),
         }
     }
 
@@ -130,13 +133,13 @@ impl Weights {
         let Some(other) = &self.other else { return self.nothing("No other file") };
         let worst = other.worst.first().filter(|w| w.1 > 0.0);
         Field {
-            map: ColorMap::inferno(),
+            map: heat(),
             values: self.spread(|sheet, v| other.variation[sheet].get(v).copied().unwrap_or(f32::NAN)),
             legend: Legend::Scale {
                 title: format!("Weight that differs from {}", other.name),
                 most: 1.0,
                 unit: "",
-                map: ColorMap::inferno(),
+                map: heat(),
             },
             peak: worst.map(|&(at, x)| (at, legend_number(f64::from(x)))),
         }
@@ -165,6 +168,13 @@ impl Weights {
         }
         out
     }
+}
+
+/// Inferno without its black end: most of a surface is near 0, and its shape should be seen.
+fn heat() -> ColorMap {
+    let mut map = ColorMap::inferno();
+    map.colors.drain(..36);
+    map
 }
 
 /// Three digits that matter.

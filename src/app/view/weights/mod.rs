@@ -2,6 +2,7 @@
 
 mod edit;
 mod field;
+mod files;
 mod histogram;
 mod legend;
 mod mark;
@@ -10,6 +11,7 @@ mod other;
 mod panel;
 mod rows;
 mod save;
+mod vertex;
 mod worker;
 
 use std::sync::Arc;
@@ -295,5 +297,7 @@ fn bones(character: &Character, sheets: &[Sheet]) -> Vec<Bone> {
         .collect()
 }
 
+#[cfg(test)]
+mod shell_tests;
 #[cfg(test)]
 mod tests;

@@ -1,38 +1,26 @@
 //! The weights mode in the window: its character on the stage, its colours, its files.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use dermis::Character;
 use dermis::character::Mesh;
-use dermis::gpu::{CharacterId, Drive, MeshOptions, PartId};
+use dermis::gpu::{CharacterId, Drive, MeshId, MeshOptions, PartId};
 use dermis::influence::Precision;
 use dermis::pose::Pose;
 use dermis::render::{ColorMap, Overlay};
 use egui::{Color32, Ui};
 use glam::Vec3;
 
+use super::files::Pending;
 use super::panel::panel;
-use super::{Ask, Legend, Show, Weights, mark};
-use crate::app::preset::Settings;
-use crate::app::view::camera::Orbit;
-use crate::app::view::jobs::Job;
+use super::{Legend, Show, Weights, mark};
 use crate::app::view::mode::{Context, Mode};
 use crate::app::view::pick::{Ray, Surface, pick};
-
-/// A file that is being chosen or worked on.
-enum Pending {
-    Save(Job<Option<PathBuf>>),
-    SavePreset(Job<Option<PathBuf>>),
-    LoadPreset(Job<Option<PathBuf>>),
-    Compare(Job<Option<PathBuf>>),
-    Read(Job<Character>),
-}
 
 /// The weights tab.
 #[derive(Default)]
 pub struct WeightsMode {
-    weights: Option<Weights>,
+    pub(super) weights: Option<Weights>,
     overlay: Option<Arc<Overlay>>,
     /// The map that the overlay has.
     map: Option<ColorMap>,
@@ -40,17 +28,19 @@ pub struct WeightsMode {
     peak: Option<(super::Chosen, String)>,
     /// The character with the weights on show.
     shown: Option<CharacterId>,
+    /// Its meshes.
+    meshes: Vec<MeshId>,
     clip: Option<usize>,
     time: f64,
     playing: bool,
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
     /// Revision of the weights that were saved last.
-    saved: usize,
+    pub(super) saved: usize,
 }
 
 impl WeightsMode {
     /// The pose on show.
-    fn pose(&self, character: &Character) -> Pose {
+    pub(super) fn pose(&self, character: &Character) -> Pose {
         let mut pose = Pose::rest(&character.rig);
         if let Some(clip) = self.clip.and_then(|c| character.clips.get(c)) {
             clip.sample(self.time as f32, &mut pose);
@@ -66,21 +56,36 @@ impl WeightsMode {
         let stage = &mut *context.stage;
         let mut parts: Vec<PartId> = stage.parts.clone();
         let options = MeshOptions { precision: Precision::Fine, ..MeshOptions::default() };
+        let mut made: Vec<MeshId> = Vec::new();
         let replace = || -> dermis::Result<CharacterId> {
             for (index, influences) in packed {
                 let mesh = Mesh { influences, ..stage.character.meshes[index].clone() };
                 let id = stage.skinner.add_mesh_with(&context.gpu.queue, &mesh, options)?;
+                made.push(id);
                 let shows = stage.character.parts.iter().zip(&mut parts).filter(|(p, _)| p.mesh == index);
                 shows.for_each(|(_, part)| part.mesh = id);
             }
-            stage.skinner.spawn(stage.rig, &parts)
+            let shown = match self.shown {
+                Some(shown) => {
+                    stage.skinner.set_meshes(shown, &parts)?;
+                    shown
+                }
+                None => stage.skinner.spawn(stage.rig, &parts)?,
+            };
+            for (part, p) in stage.character.parts.iter().enumerate().filter(|(_, p)| !p.morph_weights.is_empty()) {
+                stage.skinner.set_morph_weights(shown, part, &p.morph_weights)?;
+            }
+            Ok(shown)
         };
         let replaced = replace();
-        let Some(new) = context.check(replaced) else { return };
-        if let Some(old) = self.shown.replace(new) {
-            let despawned = context.stage.skinner.despawn(old);
-            context.check(despawned);
+        // What was shown before, or, after an error, what was to be.
+        let old = if replaced.is_ok() { std::mem::replace(&mut self.meshes, made) } else { made };
+        for mesh in old {
+            let removed = context.stage.skinner.remove_mesh(mesh);
+            context.check(removed);
         }
+        let Some(shown) = context.check(replaced) else { return };
+        self.shown = Some(shown);
         self.drive(context);
         self.place(context);
     }
@@ -175,91 +180,6 @@ impl WeightsMode {
         }
     }
 
-    fn ask(&mut self, ask: Ask, context: &mut Context<'_>) {
-        let jobs = context.jobs;
-        match ask {
-            Ask::Save => {
-                let name = format!("{}-weights.glb", context.stage.character.name);
-                let dialog = jobs.save_file("Save a copy with these weights", "glTF binary", &["glb", "vrm"], &name);
-                self.pending.push(Pending::Save(dialog));
-            }
-            Ask::SavePreset => {
-                let dialog = jobs.save_file("Save the pruning settings", "Preset", &["json"], "preset.json");
-                self.pending.push(Pending::SavePreset(dialog));
-            }
-            Ask::LoadPreset => {
-                self.pending.push(Pending::LoadPreset(jobs.open_file("Load pruning settings", "Preset", &["json"])));
-            }
-            Ask::Compare => {
-                let kinds = ["glb", "gltf", "vrm"];
-                self.pending.push(Pending::Compare(jobs.open_file("Compare the weights with", "glTF models", &kinds)));
-            }
-            Ask::Look(at) => {
-                let pose = self.pose(&context.stage.character);
-                if let Some(weights) = &mut self.weights {
-                    weights.chosen = Some(at);
-                    if let Some((place, normal)) = weights.place(at, &pose) {
-                        look(context.orbit, place.into(), normal.into());
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes in files that were chosen and read.
-    fn files(&mut self, context: &mut Context<'_>) {
-        for mut pending in std::mem::take(&mut self.pending) {
-            let Some(weights) = &mut self.weights else { return };
-            match &mut pending {
-                Pending::Save(job) | Pending::SavePreset(job) | Pending::LoadPreset(job) | Pending::Compare(job) => {
-                    let Some(answer) = job.take() else {
-                        self.pending.push(pending);
-                        continue;
-                    };
-                    let Some(Some(path)) = context.check(answer) else { continue };
-                    match pending {
-                        Pending::Save(_) => {
-                            let Some(source) = context.origin() else { continue };
-                            let saved = weights.save(&source, &path);
-                            if let Some(warnings) = context.check(saved) {
-                                self.saved = weights.steps_done();
-                                context.messages.note = Some(said(&path, &warnings));
-                            }
-                        }
-                        Pending::SavePreset(_) => {
-                            if context.check(weights.settings.write(&path)).is_some() {
-                                context.messages.note = Some(format!("Saved {}", path.display()));
-                            }
-                        }
-                        Pending::LoadPreset(_) => {
-                            if let Some(settings) = context.check(Settings::read(&path)) {
-                                weights.settings = settings;
-                                weights.changed();
-                            }
-                        }
-                        _ => {
-                            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                            let job = context.jobs.start(&format!("Reading {name}"), move |_| {
-                                dermis::io::load(&path).map_err(|e| e.to_string())
-                            });
-                            self.pending.push(Pending::Read(job));
-                        }
-                    }
-                }
-                Pending::Read(job) => match job.take() {
-                    None => self.pending.push(pending),
-                    Some(answer) => {
-                        if let Some(character) = context.check(answer)
-                            && context.check(weights.compare(&character)).is_some()
-                        {
-                            (weights.show, weights.recolor) = (Show::Difference, true);
-                        }
-                    }
-                },
-            }
-        }
-    }
-
     fn forget(&mut self) {
         *self = Self::default();
     }
@@ -269,20 +189,6 @@ impl WeightsMode {
             self.weights = Weights::new(&context.stage.character);
         }
     }
-}
-
-/// Turns the camera so that it looks at a place from outside, as near as it is.
-fn look(orbit: &mut Orbit, at: Vec3, normal: Vec3) {
-    orbit.target = at;
-    if let Some(n) = normal.try_normalize() {
-        orbit.yaw = n.x.atan2(n.z).rem_euclid(std::f32::consts::TAU);
-        orbit.pitch = n.y.asin().clamp(-1.2, 1.2);
-    }
-}
-
-/// Where something went, and what could not be kept.
-fn said(path: &std::path::Path, warnings: &[String]) -> String {
-    std::iter::once(format!("Saved {}", path.display())).chain(warnings.iter().cloned()).collect::<Vec<_>>().join("\n")
 }
 
 impl Mode for WeightsMode {
