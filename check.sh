@@ -53,11 +53,12 @@ pictures=$(mktemp -d)
 cargo build --locked --examples
 cargo run --locked -q --example embed
 cargo run --locked -q --example crowd -- "$pictures/crowd.png"
+cargo run --locked -q --example cull -- "$pictures/cull.png"
 rm -rf "$pictures"
 
 step 'tests on OpenGL'
 WGPU_BACKEND=gl cargo test --locked --lib gpu -- --skip mutant
-WGPU_BACKEND=gl cargo test --locked --test oracle --test render
+WGPU_BACKEND=gl cargo test --locked --test cull --test oracle --test render
 
 step 'tests'
 cargo test --locked
