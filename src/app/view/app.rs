@@ -8,7 +8,6 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::window::WindowId;
 
 use super::session::Session;
-use super::sheet::Leave;
 
 /// Another thread has something to show.
 pub struct Wake;
@@ -18,8 +17,6 @@ pub struct Wake;
 pub struct Script {
     /// Picture to save before closing.
     pub screenshot: Option<PathBuf>,
-    /// Index of the tab to begin with.
-    pub tab: usize,
     /// Closes after this many frames of the loaded character.
     pub frames: Option<u32>,
 }
@@ -58,7 +55,6 @@ impl ApplicationHandler<Wake> for App {
         }
         match Session::new(event_loop, &self.proxy, self.adapter.as_deref()) {
             Ok(mut open) => {
-                open.shell.first_tab = Some(self.script.tab);
                 open.shell.load(self.model.clone());
                 open.canvas.window.request_redraw();
                 self.open = Some(open);
@@ -86,16 +82,10 @@ impl ApplicationHandler<Wake> for App {
             open.canvas.window.request_redraw();
         }
         match event {
-            WindowEvent::CloseRequested => {
-                open.shell.leave(Leave::Close);
-                open.canvas.window.request_redraw();
-                if open.shell.closing {
-                    event_loop.exit();
-                }
-            }
+            WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.canvas.resize(),
             WindowEvent::DroppedFile(path) => {
-                open.shell.leave(Leave::Open(path));
+                open.shell.load(Some(path));
                 open.canvas.window.request_redraw();
             }
             WindowEvent::RedrawRequested => {
@@ -119,9 +109,6 @@ impl App {
     /// Does what the script wants once enough frames were shown.
     fn after_frame(&mut self, event_loop: &ActiveEventLoop) {
         let Some(open) = &mut self.open else { return };
-        if open.shell.closing {
-            return event_loop.exit();
-        }
         if self.script.screenshot.is_none() && self.script.frames.is_none() {
             return;
         }

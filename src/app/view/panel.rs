@@ -49,10 +49,7 @@ pub fn warnings(ui: &mut Ui, stage: &Stage) {
 /// What is seen besides the character.
 pub fn scene(ui: &mut Ui, grid: &mut bool, messages: &Messages, requests: &mut Vec<Request>) {
     section(ui, "View");
-    ui.horizontal(|ui| {
-        ui.checkbox(grid, "Ground (G)");
-        egui::widgets::global_theme_preference_buttons(ui);
-    });
+    ui.checkbox(grid, "Ground (G)");
     ui.horizontal(|ui| {
         if ui.button("Frame all (F)").clicked() {
             requests.push(Request::FrameAll);
@@ -62,7 +59,7 @@ pub fn scene(ui: &mut Ui, grid: &mut bool, messages: &Messages, requests: &mut V
         }
     });
     ui.add_space(4.0);
-    ui.weak("F1 shows the keys.");
+    ui.weak("Drag to turn, right-drag or shift-drag to move, scroll or pinch to zoom.");
     if let Some(note) = &messages.note {
         ui.add_space(4.0);
         ui.label(note);

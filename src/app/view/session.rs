@@ -11,7 +11,6 @@ use super::app::Wake;
 use super::jobs::Jobs;
 use super::mode::Request;
 use super::picture;
-use super::sheet::Leave;
 use super::shell::Shell;
 use super::thumbnail::Textures;
 use super::window::{Canvas, Overlay, Shown};
@@ -126,7 +125,7 @@ impl Session {
 
     fn act(&mut self, request: Request) {
         match request {
-            Request::Open(path) => self.shell.leave(Leave::Open(path)),
+            Request::Open(path) => self.shell.load(Some(path)),
             Request::ChooseFile => self.shell.choose_file(),
             Request::FrameAll => self.shell.frame_all(),
             Request::Screenshot => self.save_screenshot(),

@@ -15,7 +15,6 @@ use super::mode::{Context, Made, Messages, Mode, Request};
 use super::panel;
 use super::projection::Projection;
 use super::scene::Stage;
-use super::sheet::{self, Leave};
 use super::thumbnail::Textures;
 use crate::app::device::Opened;
 
@@ -42,14 +41,6 @@ pub struct Shell {
     pub loading: Option<(Option<PathBuf>, Job<Loaded>)>,
     /// Files to read after that and to write, as they are answered.
     choosing: Option<Job<Option<PathBuf>>>,
-    /// What waits for the user's word, since work would be lost.
-    asking: Option<Leave>,
-    /// The window may close.
-    pub closing: bool,
-    /// The sheet of keys is open.
-    help: bool,
-    /// The tab to begin with.
-    pub first_tab: Option<usize>,
     /// Smoothed milliseconds from frame to frame while something moves.
     pub frame_ms: f32,
     /// The window and the part of it that the panel leaves, in points.
@@ -97,10 +88,6 @@ impl Shell {
             requests: Vec::new(),
             loading: None,
             choosing: None,
-            asking: None,
-            closing: false,
-            help: false,
-            first_tab: None,
             frame_ms: 0.0,
             window,
             picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
@@ -143,7 +130,7 @@ impl Shell {
         if let Some(answer) = self.choosing.as_mut().and_then(Job::take) {
             self.choosing = None;
             match answer {
-                Ok(Some(path)) => self.leave(Leave::Open(path)),
+                Ok(Some(path)) => self.load(Some(path)),
                 Ok(None) => {}
                 Err(problem) => self.messages.problem = Some(problem),
             }
@@ -179,9 +166,6 @@ impl Shell {
         if self.made.is_none() {
             self.frame_points(Ok(points));
         }
-        if let Some(tab) = self.first_tab.take() {
-            self.switch(tab);
-        }
     }
 
     /// Calls `f` with the modes, the active one's index, and what they work with; `None` without a character.
@@ -206,28 +190,6 @@ impl Shell {
     /// Calls `f` with the active mode.
     fn with_mode<R>(&mut self, f: impl FnOnce(&mut dyn Mode, &mut Context<'_>) -> R) -> Option<R> {
         self.with_modes(|modes, active, context| f(&mut *modes[active], context))
-    }
-
-    /// What would be lost if the character went away now.
-    fn unsaved(&self) -> Option<String> {
-        let all: Vec<String> = self.modes.iter().filter_map(|mode| mode.unsaved()).collect();
-        (!all.is_empty()).then(|| all.join(", "))
-    }
-
-    /// Opens a file or closes the window, unless work would be lost: then the user is asked first.
-    pub fn leave(&mut self, leave: Leave) {
-        if self.unsaved().is_some() {
-            self.asking = Some(leave);
-        } else {
-            self.go(leave);
-        }
-    }
-
-    fn go(&mut self, leave: Leave) {
-        match leave {
-            Leave::Open(path) => self.load(Some(path)),
-            Leave::Close => self.closing = true,
-        }
     }
 
     /// Chooses a tab.
@@ -266,18 +228,6 @@ impl Shell {
         });
         self.picture = ui.available_rect_before_wrap();
         self.over_picture(ui);
-        if let Some(mode) = self.modes.get(self.active) {
-            sheet::help(ui.ctx(), &mut self.help, &**mode);
-        }
-        if let Some(leave) = self.asking.clone() {
-            let answer = self.unsaved().map_or(Some(true), |unsaved| sheet::ask(ui.ctx(), &unsaved));
-            if let Some(discard) = answer {
-                self.asking = None;
-                if discard {
-                    self.go(leave);
-                }
-            }
-        }
         let loading = self.loading.as_ref().map(|(_, job)| job.progress());
         panel::messages(ui, loading.as_deref(), &mut self.messages);
         moving
@@ -321,9 +271,6 @@ impl Shell {
             self.with_mode(|mode, context| mode.undo(context));
         }
         context.input_mut(|input| self.with_mode(|mode, context| mode.keys(input, context)));
-        if pressed(Modifiers::COMMAND, Key::O) {
-            self.requests.push(Request::ChooseFile);
-        }
         let pressed = |key| context.input_mut(|i| i.consume_key(Modifiers::NONE, key));
         if pressed(Key::F) {
             self.requests.push(Request::FrameAll);

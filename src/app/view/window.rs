@@ -66,10 +66,7 @@ impl Canvas {
         }
         config.present_mode = wgpu::PresentMode::AutoVsync;
         surface.configure(&gpu.device, &config);
-        // Four samples cost a processor half of its frames.
-        let sample_count = if gpu.info.device_type == wgpu::DeviceType::Cpu { 1 } else { 4 };
-        let color_format = config.format;
-        let descriptor = RendererDescriptor { color_format, sample_count, ..RendererDescriptor::default() };
+        let descriptor = RendererDescriptor { color_format: config.format, ..RendererDescriptor::default() };
         let renderer = Renderer::new(&gpu.device, &descriptor)?;
         let painter = egui_wgpu::Renderer::new(&gpu.device, config.format, egui_wgpu::RendererOptions::default());
         Ok(Self {
