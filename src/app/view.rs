@@ -29,6 +29,7 @@ mod app;
 pub mod camera;
 mod input;
 mod jobs;
+mod manners;
 mod mode;
 mod panel;
 mod pick;

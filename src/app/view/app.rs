@@ -7,6 +7,7 @@ use winit::event::{StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::window::WindowId;
 
+use super::manners::Leaving;
 use super::session::Session;
 
 /// Another thread has something to show.
@@ -82,15 +83,22 @@ impl ApplicationHandler<Wake> for App {
             open.canvas.window.request_redraw();
         }
         match event {
-            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::CloseRequested => {
+                open.shell.leave(Leaving::Close);
+                open.canvas.window.request_redraw();
+                if open.shell.closing {
+                    event_loop.exit();
+                }
+            }
             WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.canvas.resize(),
             WindowEvent::DroppedFile(path) => {
-                open.shell.load(Some(path));
+                open.shell.leave(Leaving::Open(path));
                 open.canvas.window.request_redraw();
             }
             WindowEvent::RedrawRequested => {
                 let outcome = open.frame();
                 match outcome {
+                    Ok(()) if open.shell.closing => event_loop.exit(),
                     Ok(()) => self.after_frame(event_loop),
                     Err(error) => self.fail(event_loop, error),
                 }

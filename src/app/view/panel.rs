@@ -47,7 +47,7 @@ pub fn warnings(ui: &mut Ui, stage: &Stage) {
 }
 
 /// What is seen besides the character.
-pub fn scene(ui: &mut Ui, grid: &mut bool, messages: &Messages, requests: &mut Vec<Request>) {
+pub fn scene(ui: &mut Ui, grid: &mut bool, help: &mut bool, messages: &Messages, requests: &mut Vec<Request>) {
     section(ui, "View");
     ui.checkbox(grid, "Ground (G)");
     ui.horizontal(|ui| {
@@ -56,6 +56,21 @@ pub fn scene(ui: &mut Ui, grid: &mut bool, messages: &Messages, requests: &mut V
         }
         if ui.button("Screenshot (S)").clicked() {
             requests.push(Request::Screenshot);
+        }
+    });
+    ui.horizontal(|ui| {
+        let mut theme = ui.ctx().options(|options| options.theme_preference);
+        for (choice, name) in [
+            (egui::ThemePreference::System, "System"),
+            (egui::ThemePreference::Dark, "Dark"),
+            (egui::ThemePreference::Light, "Light"),
+        ] {
+            if ui.selectable_value(&mut theme, choice, name).clicked() {
+                ui.ctx().set_theme(theme);
+            }
+        }
+        if ui.button("Keys (F1)").clicked() {
+            *help = true;
         }
     });
     ui.add_space(4.0);

@@ -9,6 +9,7 @@ use winit::event_loop::{ActiveEventLoop, EventLoopProxy};
 
 use super::app::Wake;
 use super::jobs::Jobs;
+use super::manners::Leaving;
 use super::mode::Request;
 use super::picture;
 use super::shell::Shell;
@@ -125,7 +126,7 @@ impl Session {
 
     fn act(&mut self, request: Request) {
         match request {
-            Request::Open(path) => self.shell.load(Some(path)),
+            Request::Open(path) => self.shell.leave(Leaving::Open(path)),
             Request::ChooseFile => self.shell.choose_file(),
             Request::FrameAll => self.shell.frame_all(),
             Request::Screenshot => self.save_screenshot(),

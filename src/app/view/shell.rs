@@ -11,6 +11,7 @@ use glam::Vec2;
 use super::camera::Orbit;
 use super::input;
 use super::jobs::{Job, Jobs};
+use super::manners::{self, Leaving, Question};
 use super::mode::{Context, Made, Messages, Mode, Request};
 use super::panel;
 use super::projection::Projection;
@@ -41,6 +42,12 @@ pub struct Shell {
     pub loading: Option<(Option<PathBuf>, Job<Loaded>)>,
     /// Files to read after that and to write, as they are answered.
     choosing: Option<Job<Option<PathBuf>>>,
+    /// The help sheet is open.
+    help: bool,
+    /// What is asked before unsaved work goes away.
+    asking: Option<Question>,
+    /// The window may close: nothing is lost, or nobody minds.
+    pub closing: bool,
     /// Smoothed milliseconds from frame to frame while something moves.
     pub frame_ms: f32,
     /// The window and the part of it that the panel leaves, in points.
@@ -88,6 +95,9 @@ impl Shell {
             requests: Vec::new(),
             loading: None,
             choosing: None,
+            help: false,
+            asking: None,
+            closing: false,
             frame_ms: 0.0,
             window,
             picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
@@ -112,6 +122,36 @@ impl Shell {
         self.loading = Some((path, job));
     }
 
+    /// Closes the window or shows another file, at once or after asking where that would lose unsaved work.
+    pub fn leave(&mut self, leaving: Leaving) {
+        let lost: Vec<String> = self.modes.iter().filter_map(|mode| mode.unsaved()).collect();
+        if lost.is_empty() {
+            self.go(leaving);
+        } else {
+            self.asking = Some(Question { leaving, lost: lost.join(", ") });
+        }
+    }
+
+    fn go(&mut self, leaving: Leaving) {
+        match leaving {
+            Leaving::Close => self.closing = true,
+            Leaving::Open(path) => self.load(Some(path)),
+        }
+    }
+
+    /// What lies over everything: the help sheet, and the question about unsaved work.
+    fn sheets(&mut self, context: &egui::Context) {
+        if self.help {
+            let mode = &self.modes[self.active];
+            let keys = if self.stage.is_some() { mode.help() } else { &[] };
+            self.help = manners::help(context, mode.name(), keys);
+        }
+        let Some(answer) = self.asking.as_ref().and_then(|question| manners::ask(context, question)) else { return };
+        if let Some(question) = self.asking.take().filter(|_| answer) {
+            self.go(question.leaving);
+        }
+    }
+
     /// Shows a model that was made here out of the one on show.
     pub fn show(&mut self, made: Made) {
         let (gpu, renderer, inside) = (self.gpu.clone(), self.renderer.clone(), made.clone());
@@ -130,7 +170,7 @@ impl Shell {
         if let Some(answer) = self.choosing.as_mut().and_then(Job::take) {
             self.choosing = None;
             match answer {
-                Ok(Some(path)) => self.load(Some(path)),
+                Ok(Some(path)) => self.leave(Leaving::Open(path)),
                 Ok(None) => {}
                 Err(problem) => self.messages.problem = Some(problem),
             }
@@ -223,13 +263,14 @@ impl Shell {
                 if let Some(stage) = &self.stage {
                     panel::warnings(ui, stage);
                 }
-                panel::scene(ui, &mut self.grid, &self.messages, &mut self.requests);
+                panel::scene(ui, &mut self.grid, &mut self.help, &self.messages, &mut self.requests);
             });
         });
         self.picture = ui.available_rect_before_wrap();
         self.over_picture(ui);
         let loading = self.loading.as_ref().map(|(_, job)| job.progress());
         panel::messages(ui, loading.as_deref(), &mut self.messages);
+        self.sheets(ui.ctx());
         moving
     }
 
@@ -259,7 +300,8 @@ impl Shell {
     }
 
     fn keys(&mut self, context: &egui::Context) {
-        if context.text_edit_focused() {
+        // Nothing behind a sheet or the question is to be changed.
+        if context.text_edit_focused() || self.help || self.asking.is_some() {
             return;
         }
         let pressed = |modifiers, key| context.input_mut(|i| i.consume_key(modifiers, key));
@@ -272,6 +314,9 @@ impl Shell {
         }
         context.input_mut(|input| self.with_mode(|mode, context| mode.keys(input, context)));
         let pressed = |key| context.input_mut(|i| i.consume_key(Modifiers::NONE, key));
+        if pressed(Key::F1) || pressed(Key::Questionmark) {
+            self.help = true;
+        }
         if pressed(Key::F) {
             self.requests.push(Request::FrameAll);
         }

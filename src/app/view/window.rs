@@ -66,7 +66,11 @@ impl Canvas {
         }
         config.present_mode = wgpu::PresentMode::AutoVsync;
         surface.configure(&gpu.device, &config);
-        let descriptor = RendererDescriptor { color_format: config.format, ..RendererDescriptor::default() };
+        let mut descriptor = RendererDescriptor { color_format: config.format, ..RendererDescriptor::default() };
+        // Without a GPU each sample is a processor's work: moving smoothly matters more than smooth edges.
+        if gpu.info.device_type == wgpu::DeviceType::Cpu {
+            descriptor.sample_count = 1;
+        }
         let renderer = Renderer::new(&gpu.device, &descriptor)?;
         let painter = egui_wgpu::Renderer::new(&gpu.device, config.format, egui_wgpu::RendererOptions::default());
         Ok(Self {
