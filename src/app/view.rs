@@ -77,6 +77,9 @@ pub struct Args {
     /// Closes after N frames.
     #[arg(long, value_name = "N")]
     frames: Option<u32>,
+    /// Opens with this tab: play, pose, weights or skeleton.
+    #[arg(long, value_name = "NAME")]
+    tab: Option<String>,
 }
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
@@ -87,11 +90,16 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         let inputs: Vec<&Path> = args.model.as_deref().into_iter().collect();
         output::check(screenshot, &inputs, false)?;
     }
+    let names: Vec<String> = modes().iter().map(|mode| mode.name().to_lowercase()).collect();
+    let wanted = args.tab.as_deref().unwrap_or(&names[0]);
+    let Some(tab) = names.iter().position(|name| *name == wanted.to_lowercase()) else {
+        return Err(format!("there is no tab named {wanted:?}; found: {}", names.join(", ")).into());
+    };
     let event_loop = match EventLoop::<app::Wake>::with_user_event().build() {
         Ok(event_loop) => event_loop,
         Err(error) => return without_display(&args, adapter, &error.to_string()),
     };
-    let script = app::Script { screenshot: args.screenshot.clone(), frames: args.frames };
+    let script = app::Script { screenshot: args.screenshot.clone(), tab, frames: args.frames };
     let mut viewer = app::App::new(event_loop.create_proxy(), adapter, args.model.clone(), script);
     event_loop.run_app(&mut viewer)?;
     match viewer.failure.take() {

@@ -18,6 +18,8 @@ pub struct Wake;
 pub struct Script {
     /// Picture to save before closing.
     pub screenshot: Option<PathBuf>,
+    /// Index of the tab to begin with.
+    pub tab: usize,
     /// Closes after this many frames of the loaded character.
     pub frames: Option<u32>,
 }
@@ -56,6 +58,7 @@ impl ApplicationHandler<Wake> for App {
         }
         match Session::new(event_loop, &self.proxy, self.adapter.as_deref()) {
             Ok(mut open) => {
+                open.shell.first_tab = Some(self.script.tab);
                 open.shell.load(self.model.clone());
                 open.canvas.window.request_redraw();
                 self.open = Some(open);

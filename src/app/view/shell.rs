@@ -48,6 +48,8 @@ pub struct Shell {
     asking: Option<Question>,
     /// The window may close: nothing is lost, or nobody minds.
     pub closing: bool,
+    /// The tab to begin with.
+    pub first_tab: Option<usize>,
     /// Smoothed milliseconds from frame to frame while something moves.
     pub frame_ms: f32,
     /// The window and the part of it that the panel leaves, in points.
@@ -98,6 +100,7 @@ impl Shell {
             help: false,
             asking: None,
             closing: false,
+            first_tab: None,
             frame_ms: 0.0,
             window,
             picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
@@ -206,6 +209,9 @@ impl Shell {
         if self.made.is_none() {
             self.frame_points(Ok(points));
         }
+        if let Some(tab) = self.first_tab.take() {
+            self.switch(tab);
+        }
     }
 
     /// Calls `f` with the modes, the active one's index, and what they work with; `None` without a character.
@@ -280,9 +286,9 @@ impl Shell {
         }
         let mut chosen = self.active;
         ui.add_space(4.0);
-        ui.columns(self.modes.len(), |columns| {
-            for (i, (ui, mode)) in columns.iter_mut().zip(&self.modes).enumerate() {
-                ui.vertical_centered_justified(|ui| ui.selectable_value(&mut chosen, i, mode.name()));
+        ui.horizontal(|ui| {
+            for (i, mode) in self.modes.iter().enumerate() {
+                ui.selectable_value(&mut chosen, i, mode.name());
             }
         });
         self.switch(chosen);
