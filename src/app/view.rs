@@ -27,6 +27,7 @@
 
 mod app;
 pub mod camera;
+mod company;
 mod input;
 mod jobs;
 mod manners;

@@ -1,8 +1,10 @@
 //! The Play tab: clips and morph targets.
 
 use dermis::character::{Character, Target};
+use dermis::gpu::{ClipLayer, Drive, WeightFade};
 use egui::{Align, Layout, Ui};
 
+use super::company::Company;
 use super::mode::{Context, Mode};
 use super::panel::section;
 use super::scene::Stage;
@@ -18,11 +20,26 @@ pub struct Play {
     looping: bool,
     /// Morph weights of each part.
     morphs: Vec<Vec<f32>>,
+    /// Seconds in which one clip gives way to another.
+    fade: f32,
+    /// The hero plays two clips until this time.
+    fading: Option<f64>,
+    company: Company,
 }
 
 impl Default for Play {
     fn default() -> Self {
-        Self { clip: None, time: 0.0, playing: true, speed: 1.0, looping: true, morphs: Vec::new() }
+        Self {
+            clip: None,
+            time: 0.0,
+            playing: true,
+            speed: 1.0,
+            looping: true,
+            morphs: Vec::new(),
+            fade: 0.3,
+            fading: None,
+            company: Company::default(),
+        }
     }
 }
 
@@ -37,14 +54,26 @@ impl Mode for Play {
         self.time = 0.0;
         self.playing = true;
         self.morphs = morph_weights(character);
+        self.fading = None;
+        self.company.loaded(context.stage);
     }
 
     fn enter(&mut self, context: &mut Context<'_>) {
         self.drive(context);
     }
 
+    fn leave(&mut self, context: &mut Context<'_>) {
+        let outcome = self.company.leave(context.stage);
+        context.check(outcome);
+        self.company.alone();
+    }
+
     fn tick(&mut self, step: f64, context: &mut Context<'_>) -> bool {
+        let before = self.time;
         let moving = self.advance(step, self.duration(context.stage));
+        if self.fading.is_some_and(|end| self.time >= end || self.time < before) {
+            self.drive(context);
+        }
         context.stage.seconds = self.time;
         moving
     }
@@ -52,6 +81,9 @@ impl Mode for Play {
     fn panel(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
         self.clips(ui, context);
         self.morphs(ui, context);
+        if self.company.panel(ui, context) {
+            self.drive(context);
+        }
         context.stage.seconds = self.time;
     }
 
@@ -98,13 +130,33 @@ impl Play {
     }
 
     fn drive(&mut self, context: &mut Context<'_>) {
+        self.fading = None;
         // The panel keeps the time within the clip and starts it over; see `advance`.
         let stage = &mut *context.stage;
         let mut outcome = stage.play(self.clip, false);
         for (part, weights) in self.morphs.iter().enumerate().filter(|(_, w)| !w.is_empty()) {
             outcome = outcome.and_then(|()| stage.set_morphs(part, weights));
         }
+        outcome = outcome.and_then(|()| self.company.drive(stage, self.clip, &self.morphs));
         context.check(outcome);
+    }
+
+    /// Lets the hero's clip begin while the one before, which was at `time`, fades out.
+    fn cross_fade(&mut self, context: &mut Context<'_>, before: Option<usize>, time: f64) {
+        let (Some(old), Some(new)) = (before, self.clip) else { return };
+        // Not past the clip's end, where the time starts over.
+        let seconds = f64::from(self.fade).min(self.duration(context.stage));
+        if seconds <= 0.0 {
+            return;
+        }
+        let fade = |from, to| WeightFade { from, to, start: 0.0, seconds };
+        let layers = [
+            ClipLayer { time, weight: fade(1.0, 0.0), ..ClipLayer::new(old, 0.0) },
+            ClipLayer { weight: fade(0.0, 1.0), ..ClipLayer::new(new, 0.0) },
+        ];
+        let outcome = context.stage.skinner.drive(context.stage.hero, Drive::Clips(&layers));
+        context.check(outcome);
+        self.fading = Some(seconds);
     }
 
     fn clips(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
@@ -124,9 +176,10 @@ impl Play {
             });
         });
         if self.clip != before {
-            self.time = 0.0;
+            let time = std::mem::replace(&mut self.time, 0.0);
             self.playing = true;
             self.drive(context);
+            self.cross_fade(context, before, time);
         }
         let duration = self.duration(context.stage);
         if self.clip.is_none() {
@@ -152,6 +205,10 @@ impl Play {
             ui.spacing_mut().slider_width = 70.0;
             ui.add(egui::Slider::new(&mut self.speed, 0.1..=4.0).logarithmic(true).suffix("×").max_decimals(2))
                 .on_hover_text("Speed");
+        });
+        ui.horizontal(|ui| {
+            ui.spacing_mut().slider_width = 70.0;
+            ui.add(egui::Slider::new(&mut self.fade, 0.0..=2.0).suffix(" s").max_decimals(2).text("cross-fade"));
         });
     }
 
@@ -195,6 +252,7 @@ impl Play {
         }
         if let Some(part) = changed {
             let outcome = context.stage.set_morphs(part, &self.morphs[part]);
+            let outcome = outcome.and_then(|()| self.company.drive(context.stage, self.clip, &self.morphs));
             context.check(outcome);
         }
     }
@@ -216,4 +274,64 @@ fn morph_weights(character: &Character) -> Vec<Vec<f32>> {
         weights
     };
     character.parts.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dermis::hand::{HandOptions, hands};
+    use dermis::render::{Renderer, RendererDescriptor};
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+
+    use crate::app::device;
+    use crate::app::view::jobs::Jobs;
+    use crate::app::view::shell::{Loaded, Shell};
+    use crate::app::view::thumbnail::Textures;
+
+    #[test]
+    fn clips_fade_methods_switch_and_two_stand_side_by_side() {
+        let gpu = Arc::new(device::open_on(&device::instance(), None, None).expect("a graphics adapter"));
+        let descriptor = RendererDescriptor { sample_count: 1, ..RendererDescriptor::default() };
+        let renderer = Renderer::new(&gpu.device, &descriptor).unwrap();
+        let painter = egui_wgpu::Renderer::new(&gpu.device, descriptor.color_format, Default::default());
+        let textures = Textures::new(gpu.clone(), Arc::new(egui::mutex::RwLock::new(painter)));
+        let size = egui::vec2(960.0, 1200.0);
+        let mut shell = Shell::new(gpu.clone(), renderer.clone(), textures, Jobs::new(|| {}, None), size);
+        let character = hands(&HandOptions { edge: 0.005, texture: 64, ..HandOptions::default() }).unwrap().character;
+        shell.loaded(Loaded::new(&gpu, &renderer, character).unwrap(), None);
+        let ui = |ui: &mut egui::Ui, shell: &mut Shell| {
+            shell.ui(ui, 0.05);
+        };
+        let builder = Harness::builder().with_size(size).with_accessibility_check(false);
+        let mut h = builder.build_ui_state(ui, shell);
+        h.run_steps(3);
+        let hero = h.state().stage.as_ref().unwrap().hero;
+        // What the engine makes of it: the joint's place while a clip gives way to another is neither's.
+        let tip = |h: &mut Harness<'static, Shell>, seconds: f64| {
+            let gpu = h.state().gpu.clone();
+            let stage = h.state_mut().stage.as_mut().unwrap();
+            stage.prepare(&gpu, seconds);
+            stage.skinner.joint_world(hero, 9).unwrap().rows.map(|r| r[3])
+        };
+        h.get_by_label("ripple").click();
+        h.run_steps(2);
+        let during = tip(&mut h, 0.15);
+        h.run_steps(12);
+        let after = tip(&mut h, 0.15);
+        assert_ne!(during, after, "the old clip still has weight half-way through the fade, and none after it");
+
+        h.get_by_label("Dual quaternion").click();
+        h.run_steps(2);
+        h.get_by_label("Side by side").click();
+        h.run_steps(2);
+        assert_eq!(h.state().stage.as_ref().unwrap().shown.len(), 2);
+        h.get_by_label("Skeleton").click();
+        h.run_steps(2);
+        h.get_by_label("Play").click();
+        h.run_steps(2);
+        assert_eq!(h.state().stage.as_ref().unwrap().shown.len(), 1);
+        assert!(h.state().messages.problem.is_none(), "{:?}", h.state().messages.problem);
+    }
 }

@@ -239,6 +239,14 @@ impl Stage {
             }
         }
         points.retain(|p| p.iter().all(|x| x.is_finite()));
+        // Of a crowd, the boxes.
+        if let (Some((low, high)), Some(first)) = (bounds(&points), self.shown.first()) {
+            let first = first.transform;
+            for placed in self.shown.iter().skip(MEASURED) {
+                let by = |axis: usize| placed.transform.rows[axis][3] - first.rows[axis][3];
+                points.extend([low, high].map(|p| [p[0] + by(0), p[1] + by(1), p[2] + by(2)]));
+            }
+        }
         self.place_ground(&points);
         Ok(points)
     }
