@@ -21,14 +21,21 @@ shot() {
         window=$(xdotool search --name dermis | head -1)
         xdotool windowmove "$window" 0 0 windowsize "$window" 1200 760 windowfocus "$window"
         sleep 2
-        for command in "$@"; do xdotool $command; sleep 1; done
-        sleep 2
+        for command in "$@"; do xdotool $command; sleep 0.4; done
+        sleep 6
         import -window root "docs/$name.png"
         kill $viewer
     ' shot "$@"
     echo "docs/$name.png"
 }
 
-shot pose 12 hand pose
+# Turns the picture to the front and steps back.
+front=('mousemove 500 690' 'mousedown 1' 'mousemove 550 690' 'mousemove 600 690' 'mouseup 1' 'click 5' 'click 5')
+
+shot pose 12 hand pose "${front[@]}"
+shot fist 12 hand pose "${front[@]}" 'mousemove 957 571' 'mousedown 1' 'mousemove 1000 580' 'mousemove 1056 597' 'mouseup 1'
+shot tetrahedron 12 hand pose "${front[@]}" 'mousemove 188 122' 'click 1'
 shot weights 12 "$model" weights
+shot error 12 "$model" weights 'mousemove 202 89' 'click 1'
 shot skeleton 12 "$model" skeleton
+shot crowd 12 "$model" play 'mousemove 14 347' 'mousedown 1' 'mousemove 30 347' 'mousemove 46 347' 'mouseup 1'

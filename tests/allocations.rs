@@ -105,10 +105,11 @@ fn crowd(skinner: &mut Skinner, queue: &wgpu::Queue, method: Method, count: usiz
     characters
 }
 
-/// Two uploads and two dispatches with as many bindings as the skin pass has, and nothing else.
+/// Two uploads and two dispatches with as many bindings as the pose pass has, each with a bind group of its own and a
+/// dynamic offset, and nothing else.
 struct Bare {
     pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
+    groups: [wgpu::BindGroup; 2],
     second: wgpu::ComputePipeline,
     upload: wgpu::Buffer,
     uniform: wgpu::Buffer,
@@ -127,18 +128,20 @@ impl Bare {
             })
         };
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let buffers: Vec<_> = (0..7)
+        let buffers: Vec<_> = (0..9)
             .map(|i| buffer(if i == 0 { wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST } else { storage }))
             .collect();
         let declared: String = (1..5)
             .map(|i| format!("@group(0) @binding({i}) var<storage, read> b{i}: array<u32>;\n"))
-            .chain((5..7).map(|i| format!("@group(0) @binding({i}) var<storage, read_write> b{i}: array<u32>;\n")))
+            .chain((5..9).map(|i| format!("@group(0) @binding({i}) var<storage, read_write> b{i}: array<u32>;\n")))
             .collect();
         let source = format!(
             "@group(0) @binding(0) var<uniform> b0: vec4<u32>;\n{declared}
             @compute @workgroup_size(64) fn touch(@builtin(global_invocation_id) id: vec3<u32>) {{
                 b5[id.x] = b0.x + b1[id.x] + b2[id.x] + b3[id.x] + b4[id.x];
                 b6[id.x] = id.x;
+                b7[id.x] = id.x;
+                b8[id.x] = id.x;
             }}"
         );
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -158,7 +161,7 @@ impl Bare {
             },
             count: None,
         };
-        let entries: Vec<_> = (0..7).map(entry).collect();
+        let entries: Vec<_> = (0..9).map(entry).collect();
         let layout =
             device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -182,12 +185,13 @@ impl Bare {
             let resource = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
             entries.push(wgpu::BindGroupEntry { binding: i as u32, resource });
         }
-        let group =
-            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries });
+        let groups = [0; 2].map(|_| {
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout: &layout, entries: &entries })
+        });
         Self {
             pipeline: pipeline(),
             second: pipeline(),
-            group,
+            groups,
             upload: buffers[3].clone(),
             uniform: buffers[0].clone(),
             bytes: vec![7; JOINTS * 48 * (count / 2)],
@@ -201,10 +205,10 @@ impl Bare {
         let label = Some("bare");
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: None });
         pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[0]);
+        pass.set_bind_group(0, &self.groups[0], &[0]);
         pass.dispatch_workgroups(3, 1, 1);
         pass.set_pipeline(&self.second);
-        pass.set_bind_group(0, &self.group, &[0]);
+        pass.set_bind_group(0, &self.groups[1], &[256]);
         pass.dispatch_workgroups(3, 1, 1);
     }
 }
