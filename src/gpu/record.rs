@@ -151,6 +151,8 @@ impl Skinner {
             let rig = &self.rigs[character.rig as usize];
             let due = is_due(character, seconds);
             let playing = due && advance(character, rig, seconds);
+            // A clip that ends while nobody looks must still have ended when somebody does.
+            character.changed |= playing;
             if character.visible && due && (character.changed || playing) {
                 character.due = false;
                 character.todo = Todo::Skin;

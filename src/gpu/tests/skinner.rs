@@ -168,6 +168,16 @@ fn a_clip_plays_by_itself_and_stops_costing_at_its_end() {
     near(x(10.5), (2.0, 1));
     near(x(12.5), (8.0, 1));
     near(x(13.0), (8.0, 0));
+
+    // It ends while it is hidden.
+    let late = skinner.spawn(rig_id, &[mesh_id.into()]).unwrap();
+    skinner.drive(late, Drive::Clip { clip: 0, start: 20.0, looping: false }).unwrap();
+    for (seconds, visible) in [(20.5, true), (22.5, false), (23.0, false), (24.0, true)] {
+        skinner.set_visible(late, visible).unwrap();
+        frame(&device, &queue, &mut skinner, seconds);
+    }
+    let got = read_vertices(&device, &queue, &skinner.vertices(late, 0).unwrap()).unwrap();
+    assert!((got.positions[0][0] - test_mesh.positions[0][0] - 8.0).abs() < 1e-5, "{:?}", got.positions[0]);
 }
 
 #[test]
