@@ -2,8 +2,10 @@
 
 use glam::{DQuat, DVec4};
 
+use super::Rig;
 use crate::math::unit_quat;
 use crate::pose::Pose;
+use crate::{Error, Result};
 
 /// How values between two keys are made (glTF 2.0, appendix C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +60,49 @@ pub struct Clip {
 }
 
 impl Clip {
+    /// Checks that every channel can be sampled and drives a node the rig has.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a node, [`Error::LengthMismatch`] for the numbers of a channel, [`Error::NotFinite`];
+    /// [`Error::InvalidParameter`] for times that descend and for a channel without keys.
+    pub fn validate(&self, rig: &Rig) -> Result<()> {
+        for (index, channel) in self.channels.iter().enumerate() {
+            let width = match channel.target {
+                Target::Rotation(_) => 4,
+                Target::Translation(_) | Target::Scale(_) => 3,
+                Target::Morph(_) => channel.width,
+            };
+            if channel.width != width {
+                let (found, expected) = (channel.width, width);
+                return Err(Error::LengthMismatch { what: "value of an animation channel", found, expected });
+            }
+            let count = rig.nodes.len();
+            match channel.target {
+                Target::Rotation(node) | Target::Translation(node) | Target::Scale(node) if node >= count => {
+                    return Err(Error::OutOfRange { what: "rig node of an animation channel", index: node, count });
+                }
+                _ => {}
+            }
+            let values = if channel.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+            let (found, expected) = (channel.values.len(), values * channel.times.len() * width);
+            if found != expected {
+                return Err(Error::LengthMismatch { what: "numbers of an animation channel", found, expected });
+            }
+            if !channel.times.iter().chain(&channel.values).all(|x| x.is_finite()) {
+                return Err(Error::NotFinite { what: "number in animation channel", index });
+            }
+            if channel.times.is_empty() || !channel.times.is_sorted() {
+                let value = format!("{:?}", &channel.times[..channel.times.len().min(4)]);
+                let expected = "at least one and not descending";
+                return Err(Error::InvalidParameter { what: "key times of an animation channel", value, expected });
+            }
+        }
+        if !self.duration.is_finite() {
+            return Err(Error::NotFinite { what: "duration of clip, seconds,", index: 0 });
+        }
+        Ok(())
+    }
+
     /// Writes the clip at `time` seconds over `pose`, leaving what it does not drive. Times clamp to each channel's keys.
     pub fn sample(&self, time: f32, pose: &mut Pose) {
         for channel in &self.channels {

@@ -58,6 +58,7 @@ impl RigData {
             total += skin.joints.len() as u32;
             skin_starts.push(total);
         }
+        descriptor.clips.iter().try_for_each(|clip| clip.validate(descriptor.rig))?;
         let words = RigWords::new(descriptor.rig, descriptor.skins, descriptor.clips);
         let data = Self {
             rest: Pose::rest(descriptor.rig),

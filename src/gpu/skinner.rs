@@ -180,7 +180,8 @@ impl Skinner {
     /// Takes in a rig with its skins and clips.
     ///
     /// # Errors
-    /// Those of [`crate::character::Rig::validate`] and [`crate::character::Skin::validate`].
+    /// Those of [`crate::character::Rig::validate`], [`crate::character::Skin::validate`] and
+    /// [`crate::character::Clip::validate`]; [`Error::OverBudget`], [`Error::DeviceLimit`].
     pub fn add_rig(&mut self, descriptor: &RigDescriptor<'_>) -> Result<RigId> {
         let (mut rig, words) = RigData::new(descriptor)?;
         let (start, moved) = self.rig_words.allocate(&self.device, words.len() as u32)?;
