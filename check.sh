@@ -62,3 +62,4 @@ WGPU_BACKEND=gl cargo test --locked --test cull --test oracle --test render
 
 step 'tests'
 cargo test --locked
+cargo test --locked --lib -- --ignored full_size

@@ -72,7 +72,7 @@ fn ten_thousand_characters_are_one_dispatch_each_for_posing_and_skinning() {
 }
 
 #[test]
-#[ignore = "seconds on a GPU, minutes and 700 MB on a processor"]
+#[ignore = "takes 700 MB; the gate runs it by itself"]
 fn ten_thousand_characters_of_full_size() {
     crowd(3273, 10_000, 1);
 }
