@@ -64,7 +64,7 @@ pub fn open_on(
     let Candidate { adapter, info, .. } = choose(candidates(instance, surface), adapter)?;
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("dermis"),
-        required_features: wgpu::Features::empty(),
+        required_features: adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
         required_limits: limits(&adapter.limits()),
         ..Default::default()
     };

@@ -15,6 +15,7 @@ mod pruning;
 mod render;
 mod skin;
 mod textures;
+mod timing;
 mod view;
 mod weights;
 

@@ -37,6 +37,7 @@ pub use memory::{Memory, Usage};
 pub use mesh::{MeshOptions, Method};
 pub use read_back::ReadBack;
 pub use readback::{SkinnedVertices, read_vertices};
+pub use record::Timestamps;
 pub use rig::RigDescriptor;
 pub use skin::{CHUNK, Pipelines};
 pub use skinner::{Skinner, SkinnerDescriptor};

@@ -397,30 +397,45 @@ impl Skinner {
     /// Records the frame into the host's encoder: at most three pose dispatches, then one skin dispatch per kernel variant and page;
     /// nothing where nothing changed. With previous positions a second call without a `prepare` records nothing.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if !(self.previous && self.frame.recorded) {
-            self.record_frame(encoder);
+        self.record_timed(encoder, None);
+    }
+
+    /// As [`Skinner::record`], and the GPU writes its clock before and after the passes if `timestamps` says where; they are
+    /// two then, and are there even if there is nothing to do. The device needs [`wgpu::Features::TIMESTAMP_QUERY`].
+    pub fn record_timed(&mut self, encoder: &mut wgpu::CommandEncoder, timestamps: Option<Timestamps<'_>>) {
+        let fresh = !(self.previous && self.frame.recorded);
+        self.frame.recorded = true;
+        if let Some(boxes) = self.boxes.as_mut().filter(|_| fresh) {
+            boxes.record_growth(encoder);
+        }
+        self.record_passes(encoder, fresh, timestamps);
+        if let Some(boxes) = self.boxes.as_mut().filter(|_| fresh) {
+            boxes.record_copy(&self.device, encoder, self.frame.number);
         }
         self.record_read_backs(encoder);
     }
 
-    fn record_frame(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        self.frame.recorded = true;
-        if let Some(boxes) = &mut self.boxes {
-            boxes.record_growth(encoder);
+    fn record_passes(&self, encoder: &mut wgpu::CommandEncoder, fresh: bool, timestamps: Option<Timestamps<'_>>) {
+        let frame = &self.frame;
+        let work = fresh && !(frame.dispatches.is_empty() && frame.posed_records.is_empty());
+        if !work && timestamps.is_none() {
+            return;
         }
-        self.record_passes(encoder);
-        if let Some(boxes) = &mut self.boxes {
-            boxes.record_copy(&self.device, encoder, self.frame.number);
+        let mut pass = begin(encoder, timestamps.map(|t| t.pass(0)));
+        if work {
+            self.dispatch_poses(&mut pass);
+        }
+        if let Some(timestamps) = timestamps {
+            drop(pass);
+            pass = begin(encoder, Some(timestamps.pass(1)));
+        }
+        if work {
+            self.dispatch_skins(&mut pass);
         }
     }
 
-    fn record_passes(&self, encoder: &mut wgpu::CommandEncoder) {
+    fn dispatch_poses(&self, pass: &mut wgpu::ComputePass<'_>) {
         let frame = &self.frame;
-        if frame.dispatches.is_empty() && frame.posed_records.is_empty() {
-            return;
-        }
-        let mut pass = encoder
-            .begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes: None });
         let pipelines = self.pipelines.pose.pipelines.iter().zip(&frame.posed);
         for ((pipeline, posed), offset) in pipelines.zip([0, 1, 2].map(|i| i * frame.batch_stride)) {
             if let (Some(group), count @ 1..) = (&frame.pose_group, posed.len() as u32) {
@@ -430,6 +445,10 @@ impl Skinner {
                 pass.dispatch_workgroups(width, count.div_ceil(width), 1);
             }
         }
+    }
+
+    fn dispatch_skins(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let frame = &self.frame;
         if let (Some(batch), Some(pipeline), Some((_, _, group))) =
             (&frame.reset, &frame.reset_pipeline, frame.skin_groups.first())
         {
@@ -462,6 +481,38 @@ impl Skinner {
     pub fn dispatch_count(&self) -> usize {
         self.frame.dispatches.len()
     }
+}
+
+/// Where [`Skinner::record_timed`] has the GPU write its clock, in ticks of [`wgpu::Queue::get_timestamp_period`]
+/// nanoseconds: [`Timestamps::COUNT`] queries of a set, namely before and after the poses, before and after skinning, which
+/// includes bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Timestamps<'a> {
+    /// A set of timestamp queries.
+    pub set: &'a wgpu::QuerySet,
+    /// The first of the queries that are written.
+    pub first: u32,
+}
+
+impl<'a> Timestamps<'a> {
+    /// Queries that are written.
+    pub const COUNT: u32 = 4;
+
+    fn pass(self, index: u32) -> wgpu::ComputePassTimestampWrites<'a> {
+        let begin = self.first + 2 * index;
+        wgpu::ComputePassTimestampWrites {
+            query_set: self.set,
+            beginning_of_pass_write_index: Some(begin),
+            end_of_pass_write_index: Some(begin + 1),
+        }
+    }
+}
+
+fn begin<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) -> wgpu::ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: Some("dermis skin"), timestamp_writes })
 }
 
 /// Whether it is a character's turn to be posed at `seconds`.

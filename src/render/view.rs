@@ -229,6 +229,20 @@ impl View {
     /// # Errors
     /// Those of [`crate::gpu::Skinner::vertices`], if the scene has changed since.
     pub fn record(&self, encoder: &mut wgpu::CommandEncoder, targets: &Targets<'_>, scene: &Scene<'_>) -> Result<()> {
+        self.record_timed(encoder, targets, scene, None)
+    }
+
+    /// As [`View::record`], and the GPU writes its clock before and after the pass if `timestamps` says where.
+    ///
+    /// # Errors
+    /// Those of [`View::record`].
+    pub fn record_timed(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets<'_>,
+        scene: &Scene<'_>,
+        timestamps: Option<wgpu::RenderPassTimestampWrites<'_>>,
+    ) -> Result<()> {
         let clear = match scene.background {
             Background::Keep => None,
             Background::Color([r, g, b, a]) => Some([r, g, b, a]),
@@ -256,7 +270,7 @@ impl View {
                 depth_ops: Some(wgpu::Operations { load: depth, store: wgpu::StoreOp::Store }),
                 stencil_ops: None,
             }),
-            timestamp_writes: None,
+            timestamp_writes: timestamps,
             occlusion_query_set: None,
             multiview_mask: None,
         });

@@ -60,7 +60,7 @@ impl ApplicationHandler<Wake> for App {
             Ok(mut open) => {
                 open.shell.first_tab = Some(self.script.tab);
                 open.shell.load(self.model.clone());
-                open.canvas.window.request_redraw();
+                open.screen.window.request_redraw();
                 self.open = Some(open);
             }
             Err(error) => self.fail(event_loop, error),
@@ -69,34 +69,34 @@ impl ApplicationHandler<Wake> for App {
 
     fn new_events(&mut self, _event_loop: &ActiveEventLoop, cause: StartCause) {
         if let (StartCause::ResumeTimeReached { .. }, Some(open)) = (cause, &mut self.open) {
-            open.canvas.window.request_redraw();
+            open.screen.window.request_redraw();
         }
     }
 
     fn user_event(&mut self, _event_loop: &ActiveEventLoop, _wake: Wake) {
         if let Some(open) = &self.open {
-            open.canvas.window.request_redraw();
+            open.screen.window.request_redraw();
         }
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _window: WindowId, event: WindowEvent) {
         let Some(open) = &mut self.open else { return };
-        let response = open.egui.on_window_event(&open.canvas.window, &event);
+        let response = open.egui.on_window_event(&open.screen.window, &event);
         if response.repaint && !matches!(event, WindowEvent::RedrawRequested) {
-            open.canvas.window.request_redraw();
+            open.screen.window.request_redraw();
         }
         match event {
             WindowEvent::CloseRequested => {
                 open.shell.leave(Leaving::Close);
-                open.canvas.window.request_redraw();
+                open.screen.window.request_redraw();
                 if open.shell.closing {
                     event_loop.exit();
                 }
             }
-            WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.canvas.resize(),
+            WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.screen.resize(),
             WindowEvent::DroppedFile(path) => {
                 open.shell.leave(Leaving::Open(path));
-                open.canvas.window.request_redraw();
+                open.screen.window.request_redraw();
             }
             WindowEvent::RedrawRequested => {
                 let outcome = open.frame();
@@ -129,7 +129,7 @@ impl App {
             return self.fail(event_loop, problem);
         }
         if loading || open.frames < self.script.frames.unwrap_or(1).max(1) {
-            return open.canvas.window.request_redraw();
+            return open.screen.window.request_redraw();
         }
         if let Some(path) = self.script.screenshot.take()
             && let Err(error) = open.screenshot(&path)

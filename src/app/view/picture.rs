@@ -5,7 +5,7 @@ use std::path::Path;
 use dermis::render::{Attachments, Camera, Renderer};
 use dermis::wgpu;
 
-use super::scene::Stage;
+use super::scene::{Canvas, Stage};
 use crate::app::device::Opened;
 use crate::app::output;
 
@@ -41,7 +41,8 @@ pub fn take(
     let attachments = Attachments::new(&gpu.device, renderer, size);
     let mut view = renderer.view(&gpu.device);
     let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
-    stage.record(gpu, &mut encoder, &mut view, &attachments.targets(&shown), camera, grid)?;
+    let canvas = Canvas { view: &mut view, targets: attachments.targets(&shown), camera, timestamps: None };
+    stage.record(gpu, &mut encoder, canvas, grid, None)?;
 
     let row = (size[0] * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {

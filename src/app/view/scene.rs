@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use dermis::character::Image;
 use dermis::gpu::{
-    CharacterId, Drive, PartId, RigDescriptor, RigId, SkinnedVertices, Skinner, SkinnerDescriptor, read_vertices,
+    CharacterId, Drive, PartId, RigDescriptor, RigId, SkinnedVertices, Skinner, SkinnerDescriptor, Timestamps,
+    read_vertices,
 };
 use dermis::pose::Pose;
 use dermis::render::{
@@ -51,6 +52,15 @@ pub struct Placed {
     pub mix: Option<usize>,
     /// From character space to the world.
     pub transform: Affine,
+}
+
+/// How and where a picture is drawn.
+pub struct Canvas<'a> {
+    pub view: &'a mut View,
+    pub targets: Targets<'a>,
+    pub camera: &'a Camera,
+    /// Where the GPU's clock goes before and after it is drawn.
+    pub timestamps: Option<wgpu::RenderPassTimestampWrites<'a>>,
 }
 
 impl Stage {
@@ -171,29 +181,25 @@ impl Stage {
         &mut self,
         gpu: &Opened,
         encoder: &mut wgpu::CommandEncoder,
-        view: &mut View,
-        targets: &Targets<'_>,
-        camera: &Camera,
+        canvas: Canvas<'_>,
         grid: bool,
+        timestamps: Option<Timestamps<'_>>,
     ) -> Result<()> {
-        self.skinner.record(encoder);
+        self.skinner.record_timed(encoder, timestamps);
         self.mixes.iter_mut().for_each(|mix| mix.record(encoder));
         for aside in std::mem::take(&mut self.asides) {
             aside.record(gpu, encoder, self)?;
         }
         let background = Background::Sky(grid.then_some(self.ground));
-        self.draw(gpu, encoder, view, targets, camera, background, &self.shown)
+        self.draw(gpu, encoder, canvas, background, &self.shown)
     }
 
     /// Draws some of the stage's characters, after skinning.
-    #[expect(clippy::too_many_arguments, reason = "a scene and where it goes; both are made up on the way")]
     pub fn draw(
         &self,
         gpu: &Opened,
         encoder: &mut wgpu::CommandEncoder,
-        view: &mut View,
-        targets: &Targets<'_>,
-        camera: &Camera,
+        canvas: Canvas<'_>,
         background: Background,
         shown: &[Placed],
     ) -> Result<()> {
@@ -208,9 +214,10 @@ impl Stage {
             })
             .collect();
         let light = Light::default();
+        let Canvas { view, targets, camera, timestamps } = canvas;
         let scene = Scene { camera, light: &light, background, skinner: &self.skinner, instances: &instances };
         view.prepare(&gpu.device, &gpu.queue, &scene)?;
-        view.record(encoder, targets, &scene)
+        view.record_timed(encoder, &targets, &scene, timestamps)
     }
 
     /// The vertices of a part of a character as they are posed now, in character space. Waits for the GPU.

@@ -14,14 +14,15 @@ use super::mode::Request;
 use super::picture;
 use super::shell::Shell;
 use super::thumbnail::Textures;
-use super::window::{Canvas, Overlay, Shown};
+use super::window::{Overlay, Screen, Shown};
+use crate::app::timing::Stopwatch;
 
 /// Pauses between frames that are longer, such as a minimised window, are not time that passes.
 const LONGEST_STEP: f64 = 0.25;
 
 /// What exists while there is a window.
 pub struct Session {
-    pub(super) canvas: Canvas,
+    pub(super) screen: Screen,
     pub(super) egui: egui_winit::State,
     pub(super) shell: Shell,
     /// When the last frame began.
@@ -45,8 +46,8 @@ impl Session {
             .with_inner_size(winit::dpi::LogicalSize::new(1200.0, 800.0))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0));
         let window = Arc::new(event_loop.create_window(attributes)?);
-        let canvas = Canvas::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
-        let largest = canvas.gpu.device.limits().max_texture_dimension_2d as usize;
+        let screen = Screen::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
+        let largest = screen.gpu.device.limits().max_texture_dimension_2d as usize;
         let egui = egui_winit::State::new(
             egui::Context::default(),
             egui::ViewportId::ROOT,
@@ -58,52 +59,53 @@ impl Session {
         let proxy = proxy.clone();
         // Without an event loop nobody waits for the answer.
         let jobs = Jobs::new(move || drop(proxy.send_event(Wake)), Some(window.clone()));
-        let textures = Textures::new(canvas.gpu.clone(), canvas.painter.clone());
+        let textures = Textures::new(screen.gpu.clone(), screen.painter.clone());
         let size = window.inner_size().to_logical::<f32>(window.scale_factor());
         let size = egui::vec2(size.width.max(1.0), size.height.max(1.0));
-        let shell = Shell::new(canvas.gpu.clone(), canvas.renderer.clone(), textures, jobs, size);
-        Ok(Self { canvas, egui, shell, last: Instant::now(), frames: 0, wake: None, moving: false })
+        let shell = Shell::new(screen.gpu.clone(), screen.renderer.clone(), textures, jobs, size);
+        Ok(Self { screen, egui, shell, last: Instant::now(), frames: 0, wake: None, moving: false })
     }
 
     /// One frame: time, panels, pose, picture.
     pub(super) fn frame(&mut self) -> Result<(), Box<dyn std::error::Error>> {
         self.wake = None;
-        if !self.canvas.visible() {
+        if !self.screen.visible() {
             return Ok(());
         }
         if self.shell.poll() {
             self.frames = 0;
             if let Some(stage) = &self.shell.stage {
-                self.canvas.window.set_title(&format!("{} – dermis", stage.character.name));
+                self.screen.window.set_title(&format!("{} – dermis", stage.character.name));
             }
         }
         let step = self.step();
-        let input = self.egui.take_egui_input(&self.canvas.window);
+        let input = self.egui.take_egui_input(&self.screen.window);
         let context = self.egui.egui_ctx().clone();
         let mut moving = false;
         // A frame may be laid out more than once; time passes in the first round only.
         let mut rest = step;
         let output = context.run_ui(input, |ui| moving |= self.shell.ui(ui, std::mem::take(&mut rest)));
         self.moving = moving;
-        self.egui.handle_platform_output(&self.canvas.window, output.platform_output);
+        self.shell.pass_ms = self.screen.stopwatch.as_ref().and_then(Stopwatch::times);
+        self.egui.handle_platform_output(&self.screen.window, output.platform_output);
         for request in std::mem::take(&mut self.shell.requests) {
             self.act(request);
         }
         if let Some(stage) = &mut self.shell.stage {
-            stage.prepare(&self.canvas.gpu, stage.seconds);
+            stage.prepare(&self.screen.gpu, stage.seconds);
         }
         let camera = self.shell.camera();
         let primitives = context.tessellate(output.shapes, output.pixels_per_point);
         let pixels_per_point = output.pixels_per_point;
         let overlay = Overlay { primitives, textures: output.textures_delta, pixels_per_point };
-        let shown = self.canvas.show(self.shell.stage.as_mut(), &camera, self.shell.grid, overlay)?;
+        let shown = self.screen.show(self.shell.stage.as_mut(), &camera, self.shell.grid, overlay)?;
         match shown {
             Shown::Yes => self.frames += 1,
             Shown::Later => self.wake = Some(Instant::now() + Duration::from_millis(30)),
         }
         let delay = output.viewport_output.get(&egui::ViewportId::ROOT).map_or(Duration::MAX, |v| v.repaint_delay);
         if shown == Shown::Yes && (moving || delay.is_zero()) {
-            self.canvas.window.request_redraw();
+            self.screen.window.request_redraw();
         } else if let Some(at) = Instant::now().checked_add(delay) {
             self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
         }
@@ -149,12 +151,12 @@ impl Session {
 
     pub(super) fn screenshot(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let (aspect, _, free) = self.shell.layout();
-        let [width, height] = self.canvas.size();
+        let [width, height] = self.screen.size();
         // The free part of the window, seen as it is there: nothing is scaled.
         let size = [((width as f32 * free.x) as u32).max(1), height];
         let camera = self.shell.orbit.camera(aspect * free.x, Vec2::ZERO);
         let Some(stage) = &mut self.shell.stage else { return Err("there is nothing to draw yet".into()) };
-        let (gpu, renderer) = (&self.canvas.gpu, &self.canvas.renderer);
+        let (gpu, renderer) = (&self.screen.gpu, &self.screen.renderer);
         let picture = picture::take(gpu, renderer, stage, &camera, size, self.shell.grid)?;
         picture.save(path)
     }

@@ -18,6 +18,7 @@ use super::projection::Projection;
 use super::scene::Stage;
 use super::thumbnail::Textures;
 use crate::app::device::Opened;
+use crate::app::timing::Times;
 
 /// The viewer's state and user interface.
 pub struct Shell {
@@ -52,6 +53,8 @@ pub struct Shell {
     pub first_tab: Option<usize>,
     /// Smoothed milliseconds from frame to frame while something moves.
     pub frame_ms: f32,
+    /// Milliseconds the GPU needs for each of [`PASSES`](crate::app::timing::PASSES), where it can tell.
+    pub pass_ms: Option<Times>,
     /// The window and the part of it that the panel leaves, in points.
     window: Rect,
     picture: Rect,
@@ -102,6 +105,7 @@ impl Shell {
             closing: false,
             first_tab: None,
             frame_ms: 0.0,
+            pass_ms: None,
             window,
             picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
         }
@@ -259,7 +263,7 @@ impl Shell {
         self.keys(ui.ctx());
         egui::Panel::left("controls").resizable(false).exact_size(panel::WIDTH).show(ui, |ui| {
             egui::Panel::bottom("device").resizable(false).frame(egui::Frame::NONE).show(ui, |ui| {
-                panel::device(ui, self.frame_ms, &self.gpu.info);
+                panel::device(ui, self.frame_ms, self.pass_ms, &self.gpu.info);
             });
             ui.add_space(4.0);
             panel::header(ui, self.stage.as_ref(), &mut self.requests);

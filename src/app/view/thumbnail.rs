@@ -6,7 +6,7 @@ use dermis::render::{Attachments, Background, Camera, Renderer, View};
 use dermis::wgpu;
 use egui::mutex::RwLock;
 
-use super::scene::{Placed, Stage};
+use super::scene::{Canvas, Placed, Stage};
 use crate::app::device::Opened;
 
 /// Makes textures of ours known to egui. Cheap to clone.
@@ -93,6 +93,7 @@ impl Aside {
         // Poisoned only by a panic while drawing; the view is written anew below.
         let mut view = self.target.state.lock().unwrap_or_else(|e| e.into_inner());
         let targets = self.target.attachments.targets(&self.target.view);
-        stage.draw(gpu, encoder, &mut view, &targets, &self.camera, self.background, &self.shown)
+        let canvas = Canvas { view: &mut view, targets, camera: &self.camera, timestamps: None };
+        stage.draw(gpu, encoder, canvas, self.background, &self.shown)
     }
 }

@@ -6,8 +6,9 @@ use dermis::render::{Attachments, Camera, Renderer, RendererDescriptor, View};
 use dermis::wgpu;
 use egui::mutex::RwLock;
 
-use super::scene::Stage;
+use super::scene::{Canvas, Stage};
 use crate::app::device::{self, Opened};
+use crate::app::timing::Stopwatch;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -28,7 +29,7 @@ pub enum Shown {
 }
 
 /// A window and all that draws into it.
-pub struct Canvas {
+pub struct Screen {
     pub window: Arc<winit::window::Window>,
     pub gpu: Arc<Opened>,
     pub renderer: Renderer,
@@ -37,12 +38,14 @@ pub struct Canvas {
     config: wgpu::SurfaceConfiguration,
     view: View,
     attachments: Attachments,
+    /// Times the passes, where the adapter can.
+    pub stopwatch: Option<Stopwatch>,
     pub painter: Arc<RwLock<egui_wgpu::Renderer>>,
     /// Texture changes of frames that could not be shown.
     waiting: egui::TexturesDelta,
 }
 
-impl Canvas {
+impl Screen {
     /// Opens the best adapter that can draw to the window.
     pub fn new(
         window: Arc<winit::window::Window>,
@@ -76,6 +79,7 @@ impl Canvas {
         Ok(Self {
             view: renderer.view(&gpu.device),
             attachments: Attachments::new(&gpu.device, &renderer, [config.width, config.height]),
+            stopwatch: Stopwatch::new(&gpu),
             window,
             gpu: Arc::new(gpu),
             renderer,
@@ -125,10 +129,17 @@ impl Canvas {
         let Opened { device, queue, .. } = &*self.gpu;
         let shown = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
+        let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
         let drawn = stage.is_some();
+        let mut stopwatch = self.stopwatch.as_mut().filter(|_| drawn);
+        if let Some(stopwatch) = &mut stopwatch {
+            stopwatch.begin();
+        }
         if let Some(stage) = stage {
-            let targets = self.attachments.targets(&shown);
-            stage.record(&self.gpu, &mut encoder, &mut self.view, &targets, camera, grid)?;
+            let (targets, watch) = (self.attachments.targets(&shown), stopwatch.as_deref());
+            let timestamps = watch.and_then(Stopwatch::draw);
+            let canvas = Canvas { view: &mut self.view, targets, camera, timestamps };
+            stage.record(&self.gpu, &mut encoder, canvas, grid, watch.and_then(Stopwatch::skinner))?;
         }
 
         let mut painter = self.painter.write();
@@ -137,7 +148,6 @@ impl Canvas {
                 painter.update_texture(device, queue, id, delta);
             }
         }
-        let screen = egui_wgpu::ScreenDescriptor { size_in_pixels: self.size(), pixels_per_point };
         let extra = painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
         let dusk = wgpu::Color { r: 0.22, g: 0.23, b: 0.25, a: 1.0 };
         let load = if drawn { wgpu::LoadOp::Load } else { wgpu::LoadOp::Clear(dusk) };
@@ -150,11 +160,14 @@ impl Canvas {
                 ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
             })],
             depth_stencil_attachment: None,
-            timestamp_writes: None,
+            timestamp_writes: stopwatch.as_deref().and_then(Stopwatch::panels),
             occlusion_query_set: None,
             multiview_mask: None,
         });
         painter.render(&mut pass.forget_lifetime(), &primitives, &screen);
+        if let Some(stopwatch) = stopwatch {
+            stopwatch.end(&mut encoder);
+        }
         queue.submit(extra.into_iter().chain([encoder.finish()]));
         self.window.pre_present_notify();
         queue.present(frame);
@@ -187,7 +200,7 @@ impl Canvas {
     }
 }
 
-impl Drop for Canvas {
+impl Drop for Screen {
     fn drop(&mut self) {
         // egui insists that changes are dropped on purpose only.
         self.waiting.clear();

@@ -16,6 +16,7 @@ mod scene;
 mod skinner;
 mod space;
 mod stress;
+mod timed;
 
 /// A device with WebGPU's default limits, so that nothing here needs more. A machine without an adapter fails the test.
 pub(crate) fn device() -> (wgpu::Device, wgpu::Queue) {
@@ -23,11 +24,24 @@ pub(crate) fn device() -> (wgpu::Device, wgpu::Queue) {
 }
 
 pub(crate) fn device_with(required_limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    device_of(required_limits, wgpu::Features::empty()).expect("no features are asked for")
+}
+
+/// As [`device_with`]; `None` where the adapter lacks a feature.
+fn device_of(required_limits: wgpu::Limits, features: wgpu::Features) -> Option<(wgpu::Device, wgpu::Queue)> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()))
         .expect("tests need a graphics adapter; a software one will do (Debian: apt install mesa-vulkan-drivers)");
-    let descriptor = wgpu::DeviceDescriptor { label: Some("tests"), required_limits, ..Default::default() };
-    pollster::block_on(adapter.request_device(&descriptor)).expect("a device with these limits")
+    if !adapter.features().contains(features) {
+        return None;
+    }
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("tests"),
+        required_features: features,
+        required_limits,
+        ..Default::default()
+    };
+    Some(pollster::block_on(adapter.request_device(&descriptor)).expect("a device with these limits"))
 }
 
 /// PCG32 (O'Neill 2014): the same numbers on every machine.
