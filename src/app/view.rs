@@ -101,7 +101,8 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         Err(error) => return without_display(&args, adapter, &error.to_string()),
     };
     let script = app::Script { screenshot: args.screenshot.clone(), tab, frames: args.frames };
-    let mut viewer = app::App::new(event_loop.create_proxy(), adapter, args.model.clone(), script);
+    let model = args.model.clone().filter(|model| !model::is_hand(model));
+    let mut viewer = app::App::new(event_loop.create_proxy(), adapter, model, script);
     event_loop.run_app(&mut viewer)?;
     match viewer.failure.take() {
         None => Ok(()),
@@ -118,7 +119,7 @@ fn without_display(args: &Args, adapter: Option<&str>, why: &str) -> Outcome {
     let why = why.split_once(".rs:").map_or(why, |(_, rest)| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
     let why = why.trim_start_matches([':', ' ']);
     eprintln!("no display ({why}): rendering to {} instead", output.display());
-    let character = match &args.model {
+    let character = match args.model.as_deref().filter(|model| !model::is_hand(model)) {
         Some(path) => model::load(path)?,
         None => model::start()?,
     };

@@ -25,20 +25,23 @@ pub struct Company {
     /// The character's parts by dual quaternions, once they were asked for.
     dual: Option<Vec<PartId>>,
     others: Vec<CharacterId>,
-    /// Diagonal of one character, metres.
-    size: f32,
+    /// Metres from one character to the next, to the right and back.
+    apart: [f32; 2],
 }
 
 impl Default for Company {
     fn default() -> Self {
-        Self { method: Method::Linear, split: false, count: 1, dual: None, others: Vec::new(), size: 1.0 }
+        Self { method: Method::Linear, split: false, count: 1, dual: None, others: Vec::new(), apart: [1.0; 2] }
     }
 }
 
 impl Company {
     /// Another character is on the stage, alone.
     pub fn loaded(&mut self, stage: &Stage) {
-        *self = Self { size: 0.25 * stage.ground.radius, ..Self::default() };
+        // Not closer than a walk sways, however thin the character is.
+        let [width, height, depth] = stage.extent;
+        let apart = [width, depth].map(|side| (1.15 * side).max(0.25 * height).max(1e-6));
+        *self = Self { apart, ..Self::default() };
     }
 
     /// Takes the others away; the hero is skinned as it was made.
@@ -127,7 +130,7 @@ impl Company {
         let everybody = std::iter::once(stage.hero).chain(self.others.iter().copied());
         let shown = everybody.enumerate().map(|(i, c)| {
             let mut placed = stage.place(c);
-            placed.transform = at(i as u32, 1 + self.others.len() as u32, self.split, self.size);
+            placed.transform = at(i as u32, 1 + self.others.len() as u32, self.split, self.apart);
             placed
         });
         stage.shown = shown.collect();
@@ -135,12 +138,13 @@ impl Company {
     }
 }
 
-/// Where the `i`-th of `count` stands: in a square, or two beside each other.
-fn at(i: u32, count: u32, split: bool, size: f32) -> Affine {
-    let side = if split { 2 } else { f64::from(count).sqrt().ceil() as u32 };
-    let distance = 0.6 * size;
-    let x = ((i % side) as f32 - 0.5 * (side - 1) as f32) * distance;
-    let z = -((i / side) as f32) * distance;
+/// Where the `i`-th of `count` stands: in a square, or two beside each other; `apart` as in [`Company`].
+fn at(i: u32, count: u32, split: bool, apart: [f32; 2]) -> Affine {
+    // As wide as it is deep.
+    let columns = (f64::from(count) * f64::from(apart[1] / apart[0])).sqrt().ceil() as u32;
+    let side = if split { 2 } else { columns.clamp(1, count) };
+    let x = ((i % side) as f32 - 0.5 * (side - 1) as f32) * apart[0];
+    let z = -((i / side) as f32) * apart[1];
     let mut affine = Affine::IDENTITY;
     affine.rows[0][3] = x;
     affine.rows[2][3] = z;
@@ -155,7 +159,7 @@ mod tests {
     fn nobody_stands_in_another_s_place() {
         for (count, split) in [(1, false), (2, true), (2, false), (101, false)] {
             let places: Vec<[f32; 2]> =
-                (0..count).map(|i| at(i, count, split, 2.0)).map(|t| [t.rows[0][3], t.rows[2][3]]).collect();
+                (0..count).map(|i| at(i, count, split, [1.2; 2])).map(|t| [t.rows[0][3], t.rows[2][3]]).collect();
             for (i, a) in places.iter().enumerate() {
                 assert!(places[..i].iter().all(|b| (a[0] - b[0]).hypot(a[1] - b[1]) > 1.19), "{count}: {places:?}");
             }

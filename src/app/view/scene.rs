@@ -12,6 +12,7 @@ use dermis::render::{
     Background, Camera, Ground, Instance, Light, Model, Overlay, Renderer, Scene, Targets, TextureMix, View,
 };
 use dermis::{Affine, Character, Error, Result, wgpu};
+use glam::Vec3;
 
 use super::thumbnail::Aside;
 use crate::app::device::Opened;
@@ -40,6 +41,8 @@ pub struct Stage {
     pub seconds: f64,
     pub rest: Pose,
     pub ground: Ground,
+    /// Metres across, up and deep of what [`Stage::measure`] saw last.
+    pub extent: [f32; 3],
 }
 
 /// A character in the picture.
@@ -96,6 +99,7 @@ impl Stage {
             seconds: 0.0,
             rest,
             ground,
+            extent: [1.0; 3],
         };
         stage.shown.push(stage.place(hero));
         stage.play(None, false)?;
@@ -237,21 +241,24 @@ impl Stage {
     pub fn measure(&mut self, gpu: &Opened) -> Result<Vec<[f32; 3]>> {
         self.skin(gpu);
         let mut points = Vec::new();
+        let mut boxes: Vec<Bounds> = Vec::new();
         for placed in self.shown.iter().take(MEASURED) {
+            let before = points.len();
             for part in 0..self.parts.len() {
                 let vertices = self.skinner.vertices(placed.character, part)?;
                 let t = &placed.transform;
                 let read = read_vertices(&gpu.device, &gpu.queue, &vertices)?.positions;
-                points.extend(read.into_iter().map(|p| t.transform_point(p)));
+                let read = read.into_iter().map(|p| t.transform_point(p));
+                points.extend(read.filter(|p| p.iter().all(|x| x.is_finite())));
             }
+            let at = Vec3::from(placed.transform.rows.map(|row| row[3]));
+            boxes.extend(bounds(&points[before..]).map(|(low, high)| (low - at, high - at)));
         }
-        points.retain(|p| p.iter().all(|x| x.is_finite()));
-        // Of a crowd, the boxes.
-        if let (Some((low, high)), Some(first)) = (bounds(&points), self.shown.first()) {
-            let first = first.transform;
+        // Of a crowd, boxes as large as those.
+        if let Some((low, high)) = boxes.iter().copied().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) {
             for placed in self.shown.iter().skip(MEASURED) {
-                let by = |axis: usize| placed.transform.rows[axis][3] - first.rows[axis][3];
-                points.extend([low, high].map(|p| [p[0] + by(0), p[1] + by(1), p[2] + by(2)]));
+                let at = Vec3::from(placed.transform.rows.map(|row| row[3]));
+                points.extend([low, high].map(|corner| (corner + at).to_array()));
             }
         }
         self.place_ground(&points);
@@ -278,33 +285,28 @@ impl Stage {
     fn place_ground(&mut self, points: &[[f32; 3]]) {
         let Some((low, high)) = bounds(points) else { return };
         let size = diagonal((low, high)).max(1e-6);
+        self.extent = (high - low).to_array();
         self.ground.radius = 4.0 * size;
         self.ground.cell = round_length(0.12 * size);
         // On a crossing of lines, as near below the character as can be.
         let cell = 5.0 * self.ground.cell;
         let snap = |v: f32| (v / cell).round() * cell;
-        self.ground.center = [snap(0.5 * (low[0] + high[0])), low[1], snap(0.5 * (low[2] + high[2]))];
+        let middle = 0.5 * (low + high);
+        self.ground.center = [snap(middle.x), low.y, snap(middle.z)];
     }
 }
 
 /// Characters of a crowd that are looked at for framing it.
 const MEASURED: usize = 4;
 
-type Bounds = ([f32; 3], [f32; 3]);
+type Bounds = (Vec3, Vec3);
 
 fn bounds(points: &[[f32; 3]]) -> Option<Bounds> {
-    let mut bounds = (*points.first()?, *points.first()?);
-    for p in points {
-        for (axis, &x) in p.iter().enumerate() {
-            bounds.0[axis] = bounds.0[axis].min(x);
-            bounds.1[axis] = bounds.1[axis].max(x);
-        }
-    }
-    Some(bounds)
+    points.iter().map(|&p| (Vec3::from(p), Vec3::from(p))).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 fn diagonal((low, high): Bounds) -> f32 {
-    (0..3).map(|a| (high[a] - low[a]).powi(2)).sum::<f32>().sqrt()
+    (high - low).length()
 }
 
 /// The largest of 1, 2 or 5 times a power of ten that is not above `length`.
