@@ -2,7 +2,7 @@
 # The gate: everything that must hold before a change lands. CI only calls this. Fast checks first.
 #
 # Needs: a Rust toolchain with rustfmt and clippy, a C++ compiler, and a graphics adapter or the software ones
-# (Debian: mesa-vulkan-drivers libegl1 xvfb). Missing packages are installed where this runs as root with apt.
+# (Debian: mesa-vulkan-drivers libegl1 xvfb xdotool imagemagick). Missing packages are installed where this runs as root with apt.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,7 +13,9 @@ need_packages() {
     ls /usr/share/vulkan/icd.d/*.json >/dev/null 2>&1 || missing+=(mesa-vulkan-drivers)
     # Not `grep -q`: it would end the pipe early, which pipefail takes for a failure.
     PATH=$PATH:/sbin:/usr/sbin ldconfig -p | grep 'libEGL\.so\.1' >/dev/null || missing+=(libegl1)
-    command -v xvfb-run >/dev/null || missing+=(xvfb)
+    command -v Xvfb >/dev/null || missing+=(xvfb)
+    command -v xdotool >/dev/null || missing+=(xdotool)
+    command -v import >/dev/null || missing+=(imagemagick)
     [ ${#missing[@]} -eq 0 ] && return
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         step "installing ${missing[*]}"

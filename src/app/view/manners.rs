@@ -12,6 +12,7 @@ const KEYS: &[(&str, &str)] = &[
     ("S", "Save a screenshot"),
     ("Ctrl+Z", "Undo"),
     ("Ctrl+Shift+Z, Ctrl+Y", "Redo"),
+    ("Ctrl+Q", "Close the window"),
     ("Drag", "Turn the camera"),
     ("Right-drag, Shift+drag", "Move the camera"),
     ("Scroll, pinch", "Zoom"),

@@ -4,6 +4,7 @@ use egui::{Align, Color32, Layout, RichText, Ui};
 
 use super::mode::{Messages, Request};
 use super::scene::Stage;
+use crate::app::device::Opened;
 use crate::app::timing::{PASSES, Times};
 
 /// Width of the panel in points.
@@ -83,25 +84,27 @@ pub fn scene(ui: &mut Ui, grid: &mut bool, help: &mut bool, messages: &Messages,
 }
 
 /// The adapter and how fast it is.
-pub fn device(ui: &mut Ui, frame_ms: f32, pass_ms: Option<Times>, info: &dermis::wgpu::AdapterInfo) {
+pub fn device(ui: &mut Ui, frame_ms: f32, pass_ms: Option<Times>, gpu: &Opened) {
+    let info = &gpu.info;
     ui.add_space(4.0);
     let speed = if frame_ms > 0.0 { format!("{frame_ms:.1} ms, {:.0} fps", 1000.0 / frame_ms) } else { "still".into() };
     ui.label(format!("{speed}, {}", info.backend));
-    match pass_ms {
-        Some(times) => {
+    match gpu.device.features().contains(dermis::wgpu::Features::TIMESTAMP_QUERY) {
+        true => {
             egui::Grid::new("passes")
                 .num_columns(PASSES.len())
                 .spacing([14.0, 0.0])
                 .show(ui, |ui| {
                     PASSES.iter().for_each(|name| drop(ui.weak(*name)));
                     ui.end_row();
-                    times.iter().for_each(|&ms| drop(ui.label(milliseconds(ms))));
+                    let text = |i: usize| pass_ms.map_or("…".into(), |times| milliseconds(times[i]));
+                    (0..PASSES.len()).for_each(|i| drop(ui.label(text(i))));
                     ui.end_row();
                 })
                 .response
                 .on_hover_text("What the GPU needs for each pass of a frame, on average; skinning includes bounds");
         }
-        None => drop(ui.weak("The GPU does not tell the time of its passes")),
+        false => drop(ui.weak("no times of its passes")),
     }
     ui.add(egui::Label::new(RichText::new(&info.name).weak()).truncate()).on_hover_text(&info.name);
     ui.add_space(2.0);

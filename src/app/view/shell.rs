@@ -263,7 +263,7 @@ impl Shell {
         self.keys(ui.ctx());
         egui::Panel::left("controls").resizable(false).exact_size(panel::WIDTH).show(ui, |ui| {
             egui::Panel::bottom("device").resizable(false).frame(egui::Frame::NONE).show(ui, |ui| {
-                panel::device(ui, self.frame_ms, self.pass_ms, &self.gpu.info);
+                panel::device(ui, self.frame_ms, self.pass_ms, &self.gpu);
             });
             ui.add_space(4.0);
             panel::header(ui, self.stage.as_ref(), &mut self.requests);
@@ -321,6 +321,9 @@ impl Shell {
         }
         if pressed(Modifiers::COMMAND, Key::Z) {
             self.with_mode(|mode, context| mode.undo(context));
+        }
+        if pressed(Modifiers::COMMAND, Key::Q) {
+            self.leave(Leaving::Close);
         }
         context.input_mut(|input| self.with_mode(|mode, context| mode.keys(input, context)));
         let pressed = |key| context.input_mut(|i| i.consume_key(Modifiers::NONE, key));
