@@ -14,7 +14,7 @@ shot() {
     shift 4
     export name seconds file tab dermis
     xvfb-run -a -s '-screen 0 1200x760x24' bash -c '
-        "$dermis" view "$file" --tab "$tab" >/dev/null 2>&1 &
+        "$dermis" view "$file" --no-settings --tab "$tab" >/dev/null 2>&1 &
         viewer=$!
         sleep "$seconds"
         # Without a window manager nobody gives the window keys, or fills the screen with it.

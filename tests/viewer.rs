@@ -200,7 +200,7 @@ impl Desk {
 
 #[test]
 fn dragging_the_point_to_a_corner_closes_the_hand() {
-    let Some(mut desk) = Desk::open(&["hand", "--tab", "pose"]) else { return };
+    let Some(mut desk) = Desk::open(&["hand", "--tab", "pose", "--no-settings"]) else { return };
     let shown = |p: &image::RgbImage| point(p).is_some() && corner(p, OPEN).is_some() && corner(p, FIST).is_some();
     let start = desk.settled("the pose space", shown);
     // Frames grow thin as their corner loses weight, but stay where they are.

@@ -26,6 +26,7 @@
 #![allow(dead_code)]
 
 mod app;
+mod asking;
 pub mod camera;
 mod company;
 mod input;
@@ -40,9 +41,14 @@ mod pose_mode;
 mod projection;
 pub mod scene;
 mod session;
+mod settings;
 mod shell;
 mod skeleton;
 mod source;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod thumbnail;
 mod undo;
 mod weights;
@@ -81,6 +87,9 @@ pub struct Args {
     /// Opens with this tab: play, pose, weights or skeleton.
     #[arg(long, value_name = "NAME")]
     tab: Option<String>,
+    /// Neither reads nor writes what is remembered: window, theme, recent files. So it is with --screenshot and --frames.
+    #[arg(long)]
+    no_settings: bool,
 }
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
@@ -101,8 +110,10 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         Err(error) => return without_display(&args, adapter, &error.to_string()),
     };
     let script = app::Script { screenshot: args.screenshot.clone(), tab, frames: args.frames };
+    let forgetful = args.no_settings || script.is_any();
+    let (memory, note) = if forgetful { Default::default() } else { settings::Memory::open() };
     let model = args.model.clone().filter(|model| !model::is_hand(model));
-    let mut viewer = app::App::new(event_loop.create_proxy(), adapter, model, script);
+    let mut viewer = app::App::new(event_loop.create_proxy(), adapter, model, script, (memory, note));
     event_loop.run_app(&mut viewer)?;
     match viewer.failure.take() {
         None => Ok(()),

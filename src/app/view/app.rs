@@ -9,6 +9,7 @@ use winit::window::WindowId;
 
 use super::manners::Leaving;
 use super::session::Session;
+use super::settings::Memory;
 
 /// Another thread has something to show.
 pub struct Wake;
@@ -24,20 +25,35 @@ pub struct Script {
     pub frames: Option<u32>,
 }
 
+impl Script {
+    /// True when nobody sits before the window.
+    pub fn is_any(&self) -> bool {
+        self.screenshot.is_some() || self.frames.is_some()
+    }
+}
+
 /// The viewer.
 pub struct App {
     proxy: EventLoopProxy<Wake>,
     adapter: Option<String>,
     model: Option<PathBuf>,
     script: Script,
+    /// Until the window opens: what is remembered, and what is to be said of it.
+    memory: (Memory, Option<String>),
     /// Why there is no window, or why it had to close.
     pub failure: Option<String>,
     open: Option<Session>,
 }
 
 impl App {
-    pub fn new(proxy: EventLoopProxy<Wake>, adapter: Option<&str>, model: Option<PathBuf>, script: Script) -> Self {
-        Self { proxy, adapter: adapter.map(str::to_owned), model, script, failure: None, open: None }
+    pub fn new(
+        proxy: EventLoopProxy<Wake>,
+        adapter: Option<&str>,
+        model: Option<PathBuf>,
+        script: Script,
+        memory: (Memory, Option<String>),
+    ) -> Self {
+        Self { proxy, adapter: adapter.map(str::to_owned), model, script, memory, failure: None, open: None }
     }
 
     /// True when there was a window.
@@ -56,8 +72,10 @@ impl ApplicationHandler<Wake> for App {
         if self.open.is_some() {
             return;
         }
-        match Session::new(event_loop, &self.proxy, self.adapter.as_deref()) {
+        let (memory, note) = std::mem::take(&mut self.memory);
+        match Session::new(event_loop, &self.proxy, self.adapter.as_deref(), memory) {
             Ok(mut open) => {
+                open.shell.messages.note = note;
                 open.shell.first_tab = Some(self.script.tab);
                 open.shell.load(self.model.clone());
                 open.screen.window.request_redraw();
@@ -95,7 +113,7 @@ impl ApplicationHandler<Wake> for App {
             }
             WindowEvent::Resized(_) | WindowEvent::ScaleFactorChanged { .. } => open.screen.resize(),
             WindowEvent::DroppedFile(path) => {
-                open.shell.leave(Leaving::Open(path));
+                open.shell.leave(Leaving::Open(Some(path)));
                 open.screen.window.request_redraw();
             }
             WindowEvent::RedrawRequested => {
@@ -110,6 +128,12 @@ impl ApplicationHandler<Wake> for App {
         }
     }
 
+    fn exiting(&mut self, _event_loop: &ActiveEventLoop) {
+        if let Some(Err(problem)) = self.open.as_mut().map(Session::remember) {
+            eprintln!("warning: {problem}");
+        }
+    }
+
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
         let wake = self.open.as_ref().and_then(|open| open.wake);
         event_loop.set_control_flow(wake.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
@@ -120,7 +144,7 @@ impl App {
     /// Does what the script wants once enough frames were shown.
     fn after_frame(&mut self, event_loop: &ActiveEventLoop) {
         let Some(open) = &mut self.open else { return };
-        if self.script.screenshot.is_none() && self.script.frames.is_none() {
+        if !self.script.is_any() {
             return;
         }
         let loading = open.shell.loading.is_some();

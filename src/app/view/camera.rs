@@ -7,9 +7,13 @@ use glam::{Mat3, Vec2, Vec3};
 const FIELD_OF_VIEW: f32 = 0.6;
 /// Share of the picture that a framed character fills.
 const FILL: f32 = 0.88;
+/// Radians: short of straight up and down.
+const STEEPEST: f32 = 1.55;
+/// Metres.
+const DISTANCES: std::ops::RangeInclusive<f32> = 1e-5..=1e7;
 
 /// Where the camera is and what it turns about.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Orbit {
     /// What is in the middle.
     pub target: Vec3,
@@ -29,6 +33,12 @@ impl Default for Orbit {
 }
 
 impl Orbit {
+    /// False for numbers that no camera has.
+    pub fn is_sane(&self) -> bool {
+        let finite = self.target.is_finite() && self.yaw.is_finite() && self.pitch.is_finite();
+        finite && self.pitch.abs() <= STEEPEST && DISTANCES.contains(&self.distance)
+    }
+
     /// Right, up and back in the world.
     fn axes(&self) -> Mat3 {
         Mat3::from_rotation_y(self.yaw) * Mat3::from_rotation_x(-self.pitch)
@@ -89,7 +99,7 @@ impl Orbit {
     /// Turns by radians; stops short of straight up and down.
     pub fn turn(&mut self, yaw: f32, pitch: f32) {
         self.yaw = (self.yaw + yaw).rem_euclid(std::f32::consts::TAU);
-        self.pitch = (self.pitch + pitch).clamp(-1.55, 1.55);
+        self.pitch = (self.pitch + pitch).clamp(-STEEPEST, STEEPEST);
     }
 
     /// Moves the target with the pointer: `by` is in heights of the picture, right and down.
@@ -101,7 +111,7 @@ impl Orbit {
 
     /// Comes nearer (`steps` > 0) or goes away.
     pub fn zoom(&mut self, steps: f32) {
-        self.distance = (self.distance * (-0.12 * steps).exp()).clamp(1e-5, 1e7);
+        self.distance = (self.distance * (-0.12 * steps).exp()).clamp(*DISTANCES.start(), *DISTANCES.end());
     }
 }
 

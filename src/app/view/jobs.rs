@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 
+use super::asking::{self, Ask};
+
 /// Something that runs on another thread. Whoever asked for it keeps this and looks with [`Job::take`] in every frame; the
 /// event loop is woken when there is something to see. Dropping it forgets the answer, not the work.
 pub struct Job<T> {
@@ -49,12 +51,14 @@ impl<T> Job<T> {
 pub struct Jobs {
     wake: Arc<dyn Fn() + Send + Sync>,
     window: Option<Arc<winit::window::Window>>,
+    /// Paths that are to be typed, where there are no file dialogs.
+    asks: Arc<Mutex<Vec<Ask>>>,
 }
 
 impl Jobs {
-    /// `wake` makes the event loop draw a frame; dialogs belong to `window`.
+    /// `wake` makes the event loop draw a frame; dialogs belong to `window`, and without one are drawn by [`Jobs::ask`].
     pub fn new(wake: impl Fn() + Send + Sync + 'static, window: Option<Arc<winit::window::Window>>) -> Self {
-        Self { wake: Arc::new(wake), window }
+        Self { wake: Arc::new(wake), window, asks: Arc::default() }
     }
 
     /// Runs `work` on a thread of its own; `text` is the first thing it says. A panic becomes an error.
@@ -77,22 +81,48 @@ impl Jobs {
 
     /// Asks for an existing file; the answer is `None` when the user does not want one after all.
     pub fn open_file(&self, title: &str, kind: &str, extensions: &[&str]) -> Job<Option<PathBuf>> {
-        let dialog = self.dialog(title, kind, extensions).pick_file();
-        self.start("", move |_| Ok(pollster::block_on(dialog).map(|f| f.path().to_owned())))
+        match self.dialog(title, kind, extensions) {
+            Some(dialog) => self.answer(dialog.pick_file()),
+            None => self.typed(title, "", false),
+        }
     }
 
     /// Asks where to save; `name` is what the dialog starts with.
     pub fn save_file(&self, title: &str, kind: &str, extensions: &[&str], name: &str) -> Job<Option<PathBuf>> {
-        let dialog = self.dialog(title, kind, extensions).set_file_name(name).save_file();
+        match self.dialog(title, kind, extensions) {
+            Some(dialog) => self.answer(dialog.set_file_name(name).save_file()),
+            None => self.typed(title, name, true),
+        }
+    }
+
+    /// `None` where the system has no dialogs.
+    fn dialog(&self, title: &str, kind: &str, extensions: &[&str]) -> Option<rfd::AsyncFileDialog> {
+        let window = self.window.as_ref().filter(|_| !asking::is_needed())?;
+        Some(rfd::AsyncFileDialog::new().set_title(title).add_filter(kind, extensions).set_parent(&**window))
+    }
+
+    fn answer(&self, dialog: impl Future<Output = Option<rfd::FileHandle>> + Send + 'static) -> Job<Option<PathBuf>> {
         self.start("", move |_| Ok(pollster::block_on(dialog).map(|f| f.path().to_owned())))
     }
 
-    fn dialog(&self, title: &str, kind: &str, extensions: &[&str]) -> rfd::AsyncFileDialog {
-        let dialog = rfd::AsyncFileDialog::new().set_title(title).add_filter(kind, extensions);
-        match &self.window {
-            Some(window) => dialog.set_parent(&**window),
-            None => dialog,
+    fn typed(&self, title: &str, name: &str, save: bool) -> Job<Option<PathBuf>> {
+        let (sender, answer) = channel();
+        let progress = Progress { text: Arc::default(), wake: self.wake.clone() };
+        if let Ok(mut asks) = self.asks.lock() {
+            asks.push(Ask::new(title, name, save, sender));
         }
+        (self.wake)();
+        Job { answer, progress }
+    }
+
+    /// Draws the first path that is asked for; true while one is.
+    pub fn ask(&self, context: &egui::Context) -> bool {
+        let Ok(mut asks) = self.asks.lock() else { return false };
+        if asks.first_mut().is_some_and(|ask| ask.show(context)) {
+            asks.remove(0);
+            context.request_repaint();
+        }
+        !asks.is_empty()
     }
 }
 

@@ -10,6 +10,8 @@ const KEYS: &[(&str, &str)] = &[
     ("F", "Frame all"),
     ("G", "Ground on or off"),
     ("S", "Save a screenshot"),
+    ("Ctrl+O", "Open a file"),
+    ("Ctrl+R", "Read the file again"),
     ("Ctrl+Z", "Undo"),
     ("Ctrl+Shift+Z, Ctrl+Y", "Redo"),
     ("Ctrl+Q", "Close the window"),
@@ -23,8 +25,8 @@ const KEYS: &[(&str, &str)] = &[
 pub enum Leaving {
     /// The window closes.
     Close,
-    /// Another file is shown.
-    Open(PathBuf),
+    /// Another file is shown, or the built-in hands.
+    Open(Option<PathBuf>),
 }
 
 /// The question whether to lose something for the sake of something else.
@@ -76,7 +78,8 @@ pub fn ask(context: &Context, question: &Question) -> Option<bool> {
         ui.heading("Unsaved work");
         let before = match &question.leaving {
             Leaving::Close => "Closing the window".into(),
-            Leaving::Open(path) => format!("Opening {}", path.file_name().unwrap_or_default().to_string_lossy()),
+            Leaving::Open(None) => "Opening the hands".into(),
+            Leaving::Open(Some(path)) => format!("Opening {}", path.file_name().unwrap_or_default().to_string_lossy()),
         };
         ui.label(format!("{before} would lose {}.", question.lost));
         ui.add_space(8.0);
@@ -94,19 +97,14 @@ pub fn ask(context: &Context, question: &Question) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use dermis::render::{Renderer, RendererDescriptor};
     use egui::{Key, Modifiers};
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable;
 
     use super::*;
-    use crate::app::device;
-    use crate::app::view::jobs::Jobs;
     use crate::app::view::mode::{Context, Mode};
     use crate::app::view::shell::Shell;
-    use crate::app::view::thumbnail::Textures;
+    use crate::app::view::testing;
 
     /// A tab with work in it.
     struct Busy(bool);
@@ -125,33 +123,27 @@ mod tests {
         }
     }
 
-    /// The viewer without a character, with one tab; `None` where there is no adapter that draws.
-    fn harness(busy: bool) -> Option<Harness<'static, Shell>> {
-        let gpu = Arc::new(device::open_on(&device::instance(), None, None).ok()?);
-        gpu.check_drawing().ok()?;
-        let descriptor = RendererDescriptor { sample_count: 1, ..RendererDescriptor::default() };
-        let renderer = Renderer::new(&gpu.device, &descriptor).unwrap();
-        let painter = egui_wgpu::Renderer::new(&gpu.device, descriptor.color_format, Default::default());
-        let textures = Textures::new(gpu.clone(), Arc::new(egui::mutex::RwLock::new(painter)));
+    /// The viewer without a character, with one tab.
+    fn harness(busy: bool) -> Harness<'static, Shell> {
         let size = egui::vec2(900.0, 700.0);
-        let mut shell = Shell::new(gpu, renderer, textures, Jobs::new(|| {}, None), size);
+        let mut shell = testing::shell(size);
         shell.modes = vec![Box::new(Busy(busy))];
         let ui = |ui: &mut egui::Ui, shell: &mut Shell| {
             shell.ui(ui, 0.0);
         };
-        Some(Harness::builder().with_size(size).build_ui_state(ui, shell))
+        Harness::builder().with_size(size).build_ui_state(ui, shell)
     }
 
     #[test]
     fn the_window_closes_at_once_when_nothing_is_lost() {
-        let Some(mut harness) = harness(false) else { return };
+        let mut harness = harness(false);
         harness.state_mut().leave(Leaving::Close);
         assert!(harness.state().closing);
     }
 
     #[test]
     fn unsaved_work_is_asked_about() {
-        let Some(mut harness) = harness(true) else { return };
+        let mut harness = harness(true);
         harness.state_mut().leave(Leaving::Close);
         harness.run_ok();
         assert!(!harness.state().closing);
@@ -166,7 +158,7 @@ mod tests {
         assert!(!harness.state().closing);
         assert!(harness.query_by_label("Keep working").is_none());
 
-        harness.state_mut().leave(Leaving::Open("hand.glb".into()));
+        harness.state_mut().leave(Leaving::Open(Some("hand.glb".into())));
         harness.run_ok();
         harness.get_by_label("Opening hand.glb would lose edited weights.");
         harness.key_press(Key::Escape);
@@ -183,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_help_sheet_opens_by_key_and_closes() {
-        let Some(mut harness) = harness(false) else { return };
+        let mut harness = harness(false);
         harness.run_ok();
         assert!(harness.query_by_label("Frame all").is_none());
         harness.key_press(Key::F1);

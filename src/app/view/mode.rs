@@ -134,8 +134,10 @@ impl std::fmt::Debug for Made {
 /// What a mode or a menu asks the window for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Show another file.
-    Open(PathBuf),
+    /// Show another file, or the built-in hands.
+    Open(Option<PathBuf>),
+    /// Read the file on show again.
+    Reload,
     /// Ask for a file and show it.
     ChooseFile,
     /// Move the camera so that all of the characters is seen.

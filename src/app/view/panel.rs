@@ -4,6 +4,7 @@ use egui::{Align, Color32, Layout, RichText, Ui};
 
 use super::mode::{Messages, Request};
 use super::scene::Stage;
+use super::settings::Recent;
 use crate::app::device::Opened;
 use crate::app::timing::{PASSES, Times};
 
@@ -11,9 +12,10 @@ use crate::app::timing::{PASSES, Times};
 pub const WIDTH: f32 = 260.0;
 
 /// Name and size of what is shown, and the way to something else.
-pub fn header(ui: &mut Ui, stage: Option<&Stage>, requests: &mut Vec<Request>) {
+pub fn header(ui: &mut Ui, stage: Option<&Stage>, recent: &mut Vec<Recent>, requests: &mut Vec<Request>) {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.menu_button("Recent", |ui| recents(ui, recent, requests));
             if ui.button("Open…").on_hover_text("Or drop a file on the window").clicked() {
                 requests.push(Request::ChooseFile);
             }
@@ -28,6 +30,25 @@ pub fn header(ui: &mut Ui, stage: Option<&Stage>, requests: &mut Vec<Request>) {
         let vertices: usize = c.parts.iter().filter_map(|p| c.meshes.get(p.mesh)).map(|m| m.positions.len()).sum();
         let joints: usize = c.skins.iter().map(|s| s.joints.len()).sum();
         ui.weak(format!("{}, {}", count(vertices, "vertex", "vertices"), count(joints, "joint", "joints")));
+    }
+}
+
+/// The files that were opened last, and the built-in hands.
+fn recents(ui: &mut Ui, recent: &mut Vec<Recent>, requests: &mut Vec<Request>) {
+    for Recent { path, .. } in recent.iter() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let button = ui.add_enabled(path.is_file(), egui::Button::new(name));
+        let at = path.display().to_string();
+        if button.on_hover_text(&at).on_disabled_hover_text(format!("{at} is not there any more")).clicked() {
+            requests.push(Request::Open(Some(path.clone())));
+        }
+    }
+    if ui.button("Built-in hands").clicked() {
+        requests.push(Request::Open(None));
+    }
+    ui.separator();
+    if ui.add_enabled(!recent.is_empty(), egui::Button::new("Clear list")).clicked() {
+        recent.clear();
     }
 }
 

@@ -278,34 +278,16 @@ fn morph_weights(character: &Character) -> Vec<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use dermis::hand::{HandOptions, hands};
-    use dermis::render::{Renderer, RendererDescriptor};
     use egui_kittest::Harness;
     use egui_kittest::kittest::Queryable;
 
-    use crate::app::device;
-    use crate::app::view::jobs::Jobs;
-    use crate::app::view::shell::{Loaded, Shell};
-    use crate::app::view::thumbnail::Textures;
+    use crate::app::view::shell::Shell;
+    use crate::app::view::testing;
 
     #[test]
     fn clips_fade_methods_switch_and_two_stand_side_by_side() {
-        let gpu = Arc::new(device::open_on(&device::instance(), None, None).expect("a graphics adapter"));
-        let descriptor = RendererDescriptor { sample_count: 1, ..RendererDescriptor::default() };
-        let renderer = Renderer::new(&gpu.device, &descriptor).unwrap();
-        let painter = egui_wgpu::Renderer::new(&gpu.device, descriptor.color_format, Default::default());
-        let textures = Textures::new(gpu.clone(), Arc::new(egui::mutex::RwLock::new(painter)));
         let size = egui::vec2(960.0, 1200.0);
-        let mut shell = Shell::new(gpu.clone(), renderer.clone(), textures, Jobs::new(|| {}, None), size);
-        let character = hands(&HandOptions { edge: 0.005, texture: 64, ..HandOptions::default() }).unwrap().character;
-        shell.loaded(Loaded::new(&gpu, &renderer, character).unwrap(), None);
-        let ui = |ui: &mut egui::Ui, shell: &mut Shell| {
-            shell.ui(ui, 0.05);
-        };
-        let builder = Harness::builder().with_size(size).with_accessibility_check(false);
-        let mut h = builder.build_ui_state(ui, shell);
+        let mut h = testing::harness(testing::shell_with(size, testing::small_hands()), size);
         h.run_steps(3);
         let hero = h.state().stage.as_ref().unwrap().hero;
         // What the engine makes of it: the joint's place while a clip gives way to another is neither's.

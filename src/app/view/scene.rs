@@ -57,6 +57,26 @@ pub struct Placed {
     pub transform: Affine,
 }
 
+/// A character ready to be shown, and the points to frame it by.
+pub struct Loaded {
+    pub stage: Stage,
+    pub points: Vec<[f32; 3]>,
+}
+
+impl Loaded {
+    pub fn new(gpu: &Opened, renderer: &Renderer, character: Character) -> dermis::Result<Self> {
+        let mut stage = Stage::new(gpu, renderer, character)?;
+        let points = if stage.character.clips.is_empty() {
+            stage.prepare(gpu, 0.0);
+            stage.measure(gpu)?
+        } else {
+            stage.play(Some(0), false)?;
+            stage.measure_clip(gpu, 0)?
+        };
+        Ok(Self { stage, points })
+    }
+}
+
 /// How and where a picture is drawn.
 pub struct Canvas<'a> {
     pub view: &'a mut View,

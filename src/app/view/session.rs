@@ -12,6 +12,7 @@ use super::jobs::Jobs;
 use super::manners::Leaving;
 use super::mode::Request;
 use super::picture;
+use super::settings::Memory;
 use super::shell::Shell;
 use super::thumbnail::Textures;
 use super::window::{Overlay, Screen, Shown};
@@ -40,10 +41,13 @@ impl Session {
         event_loop: &ActiveEventLoop,
         proxy: &EventLoopProxy<Wake>,
         adapter: Option<&str>,
+        memory: Memory,
     ) -> Result<Self, Box<dyn std::error::Error>> {
+        let [width, height] = memory.settings.window;
         let attributes = winit::window::Window::default_attributes()
             .with_title("dermis")
-            .with_inner_size(winit::dpi::LogicalSize::new(1200.0, 800.0))
+            .with_inner_size(winit::dpi::LogicalSize::new(width, height))
+            .with_maximized(memory.settings.maximized)
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0));
         let window = Arc::new(event_loop.create_window(attributes)?);
         let screen = Screen::new(window.clone(), event_loop.owned_display_handle(), adapter)?;
@@ -62,8 +66,26 @@ impl Session {
         let textures = Textures::new(screen.gpu.clone(), screen.painter.clone());
         let size = window.inner_size().to_logical::<f32>(window.scale_factor());
         let size = egui::vec2(size.width.max(1.0), size.height.max(1.0));
-        let shell = Shell::new(screen.gpu.clone(), screen.renderer.clone(), textures, jobs, size);
+        let mut shell = Shell::new(screen.gpu.clone(), screen.renderer.clone(), textures, jobs, size);
+        egui.egui_ctx().set_theme(memory.settings.theme);
+        shell.grid = memory.settings.ground;
+        shell.memory = memory;
         Ok(Self { screen, egui, shell, last: Instant::now(), frames: 0, wake: None, moving: false })
+    }
+
+    /// Keeps what is to be remembered.
+    pub(super) fn remember(&mut self) -> Result<(), String> {
+        let window = &self.screen.window;
+        let settings = &mut self.shell.memory.settings;
+        settings.maximized = window.is_maximized();
+        let size = window.inner_size().to_logical::<f32>(window.scale_factor());
+        if !settings.maximized && self.screen.visible() {
+            settings.window = [size.width, size.height];
+        }
+        settings.theme = self.egui.egui_ctx().options(|o| o.theme_preference).into();
+        settings.ground = self.shell.grid;
+        self.shell.note_view();
+        self.shell.memory.save()
     }
 
     /// One frame: time, panels, pose, picture.
@@ -74,6 +96,10 @@ impl Session {
         }
         if self.shell.poll() {
             self.frames = 0;
+            // Now, not only at the end: who knows how this ends.
+            if let Err(problem) = self.remember() {
+                self.shell.messages.note = Some(problem);
+            }
             if let Some(stage) = &self.shell.stage {
                 self.screen.window.set_title(&format!("{} – dermis", stage.character.name));
             }
@@ -129,6 +155,7 @@ impl Session {
     fn act(&mut self, request: Request) {
         match request {
             Request::Open(path) => self.shell.leave(Leaving::Open(path)),
+            Request::Reload => self.shell.reload(),
             Request::ChooseFile => self.shell.choose_file(),
             Request::FrameAll => self.shell.frame_all(),
             Request::Screenshot => self.save_screenshot(),

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dermis::Character;
 use dermis::render::{Camera, Renderer};
 use egui::{Key, Modifiers, Rect, Ui};
 use glam::Vec2;
@@ -15,7 +14,8 @@ use super::manners::{self, Leaving, Question};
 use super::mode::{Context, Made, Messages, Mode, Request};
 use super::panel;
 use super::projection::Projection;
-use super::scene::Stage;
+use super::scene::{Loaded, Stage};
+use super::settings::Memory;
 use super::thumbnail::Textures;
 use crate::app::device::Opened;
 use crate::app::timing::Times;
@@ -45,6 +45,8 @@ pub struct Shell {
     choosing: Option<Job<Option<PathBuf>>>,
     /// The help sheet is open.
     help: bool,
+    /// What the viewer remembers from one time to the next.
+    pub memory: Memory,
     /// What is asked before unsaved work goes away.
     asking: Option<Question>,
     /// The window may close: nothing is lost, or nobody minds.
@@ -58,26 +60,6 @@ pub struct Shell {
     /// The window and the part of it that the panel leaves, in points.
     window: Rect,
     picture: Rect,
-}
-
-/// A character ready to be shown, and the points to frame it by.
-pub struct Loaded {
-    pub stage: Stage,
-    pub points: Vec<[f32; 3]>,
-}
-
-impl Loaded {
-    pub fn new(gpu: &Opened, renderer: &Renderer, character: Character) -> dermis::Result<Self> {
-        let mut stage = Stage::new(gpu, renderer, character)?;
-        let points = if stage.character.clips.is_empty() {
-            stage.prepare(gpu, 0.0);
-            stage.measure(gpu)?
-        } else {
-            stage.play(Some(0), false)?;
-            stage.measure_clip(gpu, 0)?
-        };
-        Ok(Self { stage, points })
-    }
 }
 
 impl Shell {
@@ -101,6 +83,7 @@ impl Shell {
             loading: None,
             choosing: None,
             help: false,
+            memory: Memory::default(),
             asking: None,
             closing: false,
             first_tab: None,
@@ -142,12 +125,27 @@ impl Shell {
     fn go(&mut self, leaving: Leaving) {
         match leaving {
             Leaving::Close => self.closing = true,
-            Leaving::Open(path) => self.load(Some(path)),
+            Leaving::Open(path) => self.load(path),
         }
     }
 
-    /// What lies over everything: the help sheet, and the question about unsaved work.
+    /// Reads the file on show, or what it was made of, again.
+    pub fn reload(&mut self) {
+        if self.stage.is_some() {
+            self.leave(Leaving::Open(self.source.clone()));
+        }
+    }
+
+    /// Notes how the file on show is looked at.
+    pub fn note_view(&mut self) {
+        if let Some(source) = self.source.as_deref().filter(|_| self.stage.is_some()) {
+            self.memory.settings.looked(source, self.orbit);
+        }
+    }
+
+    /// What lies over everything: the help sheet, paths to be typed, and the question about unsaved work.
     fn sheets(&mut self, context: &egui::Context) {
+        self.jobs.ask(context);
         if self.help {
             let mode = &self.modes[self.active];
             let keys = if self.stage.is_some() { mode.help() } else { &[] };
@@ -177,7 +175,7 @@ impl Shell {
         if let Some(answer) = self.choosing.as_mut().and_then(Job::take) {
             self.choosing = None;
             match answer {
-                Ok(Some(path)) => self.leave(Leaving::Open(path)),
+                Ok(path @ Some(_)) => self.leave(Leaving::Open(path)),
                 Ok(None) => {}
                 Err(problem) => self.messages.problem = Some(problem),
             }
@@ -197,12 +195,16 @@ impl Shell {
     /// Puts a character on the stage.
     pub fn loaded(&mut self, loaded: Loaded, source: Option<PathBuf>) {
         let Loaded { stage, points } = loaded;
+        self.note_view();
+        let known = source.as_deref().and_then(|path| self.memory.settings.opened(path));
+        self.made = self.making.take();
+        // What is looked at anew, or made out of it, is looked at as before.
+        let stays = self.made.is_some() || (self.stage.is_some() && self.source == source);
         self.stage = Some(stage);
         self.source = source;
-        self.made = self.making.take();
         self.messages.note = None;
-        if self.made.is_none() {
-            self.orbit = Orbit::default();
+        if !stays {
+            self.orbit = known.unwrap_or_default();
         }
         self.with_modes(|modes, active, context| {
             modes.iter_mut().for_each(|mode| mode.loaded(context));
@@ -210,7 +212,7 @@ impl Shell {
             context.check(outcome);
             modes[active].enter(context);
         });
-        if self.made.is_none() {
+        if !stays && known.is_none() {
             self.frame_points(Ok(points));
         }
         if let Some(tab) = self.first_tab.take() {
@@ -266,7 +268,7 @@ impl Shell {
                 panel::device(ui, self.frame_ms, self.pass_ms, &self.gpu);
             });
             ui.add_space(4.0);
-            panel::header(ui, self.stage.as_ref(), &mut self.requests);
+            panel::header(ui, self.stage.as_ref(), &mut self.memory.settings.recent, &mut self.requests);
             self.tabs(ui);
             egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
                 self.with_mode(|mode, context| mode.panel(ui, context));
@@ -321,6 +323,12 @@ impl Shell {
         }
         if pressed(Modifiers::COMMAND, Key::Z) {
             self.with_mode(|mode, context| mode.undo(context));
+        }
+        if pressed(Modifiers::COMMAND, Key::O) {
+            self.requests.push(Request::ChooseFile);
+        }
+        if pressed(Modifiers::COMMAND, Key::R) {
+            self.requests.push(Request::Reload);
         }
         if pressed(Modifiers::COMMAND, Key::Q) {
             self.leave(Leaving::Close);

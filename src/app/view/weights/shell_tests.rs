@@ -10,7 +10,8 @@ use egui_kittest::kittest::Queryable;
 
 use crate::app::device;
 use crate::app::view::jobs::Jobs;
-use crate::app::view::shell::{Loaded, Shell};
+use crate::app::view::scene::Loaded;
+use crate::app::view::shell::Shell;
 use crate::app::view::thumbnail::Textures;
 
 const SIZE: egui::Vec2 = vec2(960.0, 720.0);
