@@ -5,6 +5,7 @@
 //! session    the window's frame: step, ui, prepare, show; does what is requested
 //! window       surface, targets, egui's painter
 //! shell        everything that is not the window: panel, tabs, modes, camera; tests drive it without a window
+//! layout         window, picture, and the part of it that nothing covers
 //! mode           what a tab is (trait Mode) and what it works with (Context)
 //! play …         the tabs, one module each, listed in `modes` below
 //! scene        the Stage: a character on the GPU, more of its kind (`spawn`), and which are shown where (`shown`)
@@ -31,6 +32,7 @@ pub mod camera;
 mod company;
 mod input;
 mod jobs;
+mod layout;
 mod manners;
 mod mode;
 mod panel;

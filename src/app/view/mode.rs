@@ -46,6 +46,11 @@ pub trait Mode {
     /// above the camera's reach.
     fn overlay(&mut self, _ui: &mut egui::Ui, _context: &mut Context<'_>) {}
 
+    /// The part of the picture that lies under a window of the mode: characters are framed beside it.
+    fn covered(&self) -> Option<egui::Rect> {
+        None
+    }
+
     /// Keys, when no text is being edited. Consume what is used (`input.consume_key`); lists of them are in [`Mode::help`].
     fn keys(&mut self, _input: &mut egui::InputState, _context: &mut Context<'_>) {}
 

@@ -120,7 +120,7 @@ impl Session {
         if let Some(stage) = &mut self.shell.stage {
             stage.prepare(&self.screen.gpu, stage.seconds);
         }
-        let camera = self.shell.camera();
+        let camera = self.shell.layout.camera(&self.shell.orbit);
         let primitives = context.tessellate(output.shapes, output.pixels_per_point);
         let pixels_per_point = output.pixels_per_point;
         let overlay = Overlay { primitives, textures: output.textures_delta, pixels_per_point };
@@ -177,11 +177,9 @@ impl Session {
     }
 
     pub(super) fn screenshot(&mut self, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-        let (aspect, _, free) = self.shell.layout();
-        let [width, height] = self.screen.size();
-        // The free part of the window, seen as it is there: nothing is scaled.
-        let size = [((width as f32 * free.x) as u32).max(1), height];
-        let camera = self.shell.orbit.camera(aspect * free.x, Vec2::ZERO);
+        // Beside the panel, as it is seen there: nothing is scaled.
+        let (camera, share) = self.shell.layout.picture_camera(&self.shell.orbit);
+        let size = (Vec2::from(self.screen.size().map(|s| s as f32)) * share).max(Vec2::ONE).as_uvec2().to_array();
         let Some(stage) = &mut self.shell.stage else { return Err("there is nothing to draw yet".into()) };
         let (gpu, renderer) = (&self.screen.gpu, &self.screen.renderer);
         let picture = picture::take(gpu, renderer, stage, &camera, size, self.shell.grid)?;

@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dermis::render::{Camera, Renderer};
-use egui::{Key, Modifiers, Rect, Ui};
-use glam::Vec2;
+use dermis::render::Renderer;
+use egui::{Key, Modifiers, Ui};
 
 use super::camera::Orbit;
 use super::input;
 use super::jobs::{Job, Jobs};
+use super::layout::Layout;
 use super::manners::{self, Leaving, Question};
 use super::mode::{Context, Made, Messages, Mode, Request};
 use super::panel;
-use super::projection::Projection;
 use super::scene::{Loaded, Stage};
 use super::settings::Memory;
 use super::thumbnail::Textures;
@@ -57,14 +56,15 @@ pub struct Shell {
     pub frame_ms: f32,
     /// Milliseconds the GPU needs for each of [`PASSES`](crate::app::timing::PASSES), where it can tell.
     pub pass_ms: Option<Times>,
-    /// The window and the part of it that the panel leaves, in points.
-    window: Rect,
-    picture: Rect,
+    pub layout: Layout,
+    /// Frames until it is looked at what is covered: windows need some to find their place.
+    settling: u32,
+    /// The view, if nobody has changed it since it was framed.
+    framed: Option<Orbit>,
 }
 
 impl Shell {
     pub fn new(gpu: Arc<Opened>, renderer: Renderer, textures: Textures, jobs: Jobs, size: egui::Vec2) -> Self {
-        let window = Rect::from_min_size(egui::Pos2::ZERO, size);
         Self {
             gpu,
             renderer,
@@ -89,8 +89,9 @@ impl Shell {
             first_tab: None,
             frame_ms: 0.0,
             pass_ms: None,
-            window,
-            picture: Rect::from_min_max(egui::pos2(panel::WIDTH, 0.0), window.max),
+            layout: Layout::new(size),
+            settling: 0,
+            framed: None,
         }
     }
 
@@ -218,11 +219,12 @@ impl Shell {
         if let Some(tab) = self.first_tab.take() {
             self.switch(tab);
         }
+        self.settling = 3;
     }
 
     /// Calls `f` with the modes, the active one's index, and what they work with; `None` without a character.
     fn with_modes<R>(&mut self, f: impl FnOnce(&mut [Box<dyn Mode>], usize, &mut Context<'_>) -> R) -> Option<R> {
-        let projection = self.projection();
+        let projection = self.layout.projection(&self.orbit);
         let mut context = Context {
             stage: self.stage.as_mut()?,
             source: self.source.as_deref(),
@@ -256,11 +258,12 @@ impl Shell {
             modes[to].enter(context);
         });
         self.active = to;
+        self.settling = 3;
     }
 
     /// One frame of `step` seconds: panels, modes, camera. True when something moves, so that another frame follows.
     pub fn ui(&mut self, ui: &mut Ui, step: f64) -> bool {
-        self.window = ui.ctx().content_rect();
+        self.layout.window = ui.ctx().content_rect();
         let moving = self.with_mode(|mode, context| mode.tick(step, context)).unwrap_or(false);
         self.keys(ui.ctx());
         egui::Panel::left("controls").resizable(false).exact_size(panel::WIDTH).show(ui, |ui| {
@@ -278,12 +281,27 @@ impl Shell {
                 panel::scene(ui, &mut self.grid, &mut self.help, &self.messages, &mut self.requests);
             });
         });
-        self.picture = ui.available_rect_before_wrap();
+        self.layout.picture = ui.available_rect_before_wrap().intersect(self.layout.window);
         self.over_picture(ui);
         let loading = self.loading.as_ref().map(|(_, job)| job.progress());
         panel::messages(ui, loading.as_deref(), &mut self.messages);
         self.sheets(ui.ctx());
+        self.settle(ui.ctx());
         moving
+    }
+
+    /// Makes room for the windows of a tab that was just chosen.
+    fn settle(&mut self, context: &egui::Context) {
+        if self.settling == 0 || self.stage.is_none() {
+            return;
+        }
+        self.settling -= 1;
+        context.request_repaint();
+        // Who has chosen a view keeps it.
+        let covered = self.modes[self.active].covered();
+        if self.settling == 0 && self.layout.look(covered) && self.framed == Some(self.orbit) {
+            self.requests.push(Request::FrameAll);
+        }
     }
 
     fn tabs(&mut self, ui: &mut Ui) {
@@ -301,13 +319,13 @@ impl Shell {
     }
 
     fn over_picture(&mut self, ui: &mut Ui) {
-        let response = ui.interact(self.picture, ui.scope_id().with("picture"), egui::Sense::click_and_drag());
+        let response = ui.interact(self.layout.picture, ui.scope_id().with("picture"), egui::Sense::click_and_drag());
         let kept = self.with_mode(|mode, context| mode.pointer(&response, context)).unwrap_or(false);
         if !kept {
-            input::steer(&mut self.orbit, ui, &response, self.window.height());
+            input::steer(&mut self.orbit, ui, &response, self.layout.window.height());
         }
-        let mut over = ui.new_child(egui::UiBuilder::new().max_rect(self.picture));
-        over.set_clip_rect(self.picture);
+        let mut over = ui.new_child(egui::UiBuilder::new().max_rect(self.layout.picture));
+        over.set_clip_rect(self.layout.picture);
         self.with_mode(|mode, context| mode.overlay(&mut over, context));
     }
 
@@ -354,22 +372,6 @@ impl Shell {
         self.choosing = Some(self.jobs.open_file("Open a model", "glTF models", &["glb", "gltf", "vrm"]));
     }
 
-    /// Aspect of the window, where its free part's middle is (−1…1), and the free share of width and height.
-    pub fn layout(&self) -> (f32, Vec2, Vec2) {
-        let covered = ((self.picture.left() - self.window.left()) / self.window.width()).clamp(0.0, 0.8);
-        (self.window.aspect_ratio(), Vec2::new(covered, 0.0), Vec2::new(1.0 - covered, 1.0))
-    }
-
-    /// What the window's picture is seen with.
-    pub fn camera(&self) -> Camera {
-        let (aspect, middle, _) = self.layout();
-        self.orbit.camera(aspect, middle)
-    }
-
-    pub fn projection(&self) -> Projection {
-        Projection::new(self.camera(), self.window, self.picture)
-    }
-
     /// Moves the camera so that all of what is shown is seen.
     pub fn frame_all(&mut self) {
         let Some(stage) = &mut self.stage else { return };
@@ -379,10 +381,13 @@ impl Shell {
     }
 
     fn frame_points(&mut self, points: dermis::Result<Vec<[f32; 3]>>) {
-        let (aspect, _, free) = self.layout();
+        self.layout.look(self.modes[self.active].covered());
         match points {
             Ok(points) if points.is_empty() => self.messages.problem = Some("this file has nothing to draw".into()),
-            Ok(points) => self.orbit.frame(&points, aspect, free),
+            Ok(points) => {
+                self.layout.frame(&mut self.orbit, &points);
+                self.framed = Some(self.orbit);
+            }
             Err(error) => self.messages.problem = Some(error.to_string()),
         }
     }

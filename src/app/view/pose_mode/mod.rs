@@ -56,6 +56,8 @@ pub struct PoseMode {
     /// How a solid is turned.
     turn: Quat,
     dialog: Option<(Wish, Job<Option<PathBuf>>)>,
+    /// Where the window is.
+    window: Option<egui::Rect>,
 }
 
 impl Default for PoseMode {
@@ -68,6 +70,7 @@ impl Default for PoseMode {
             pictures: Pictures::default(),
             turn: solid::first_turn(),
             dialog: None,
+            window: None,
         }
     }
 }
@@ -137,10 +140,15 @@ impl Mode for PoseMode {
             .resizable([true, false])
             .constrain_to(picture)
             .show(ui.ctx(), |ui| desk_ui::window(ui, desk, &context.stage.character, &ids, &mut self.turn));
+        self.window = shown.as_ref().map(|s| s.response.rect);
         if let Some(acts) = shown.and_then(|s| s.inner) {
             self.act(&acts, context);
         }
         self.drive(context);
+    }
+
+    fn covered(&self) -> Option<egui::Rect> {
+        self.window
     }
 
     fn help(&self) -> &'static [(&'static str, &'static str)] {

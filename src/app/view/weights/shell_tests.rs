@@ -59,7 +59,7 @@ fn click(harness: &mut Harness<'static, Shell>, at: egui::Pos2) {
 
 /// Where the middle of what is shown is seen.
 fn middle(shell: &Shell) -> egui::Pos2 {
-    shell.projection().screen(shell.orbit.target).unwrap()
+    shell.layout.projection(&shell.orbit).screen(shell.orbit.target).unwrap()
 }
 
 #[test]
