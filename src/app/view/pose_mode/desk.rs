@@ -21,6 +21,8 @@ pub enum Act {
     Corner(usize, [f32; 3]),
     Select(usize, usize),
     Lock(usize, Lock),
+    /// How far a group with a lock leaves the point, 0…1.
+    Strength(usize, f32),
     /// A click on a finger: hold it, or let it go.
     Toggle(Vec<usize>),
     Hands(HandChoice),
@@ -123,6 +125,7 @@ impl Desk {
             Act::Point(_) => "point".to_owned(),
             Act::Own(group, _) => format!("own {group}"),
             Act::Corner(corner, _) => format!("corner {corner}"),
+            Act::Strength(group, _) => format!("strength {group}"),
             _ => String::new(),
         };
         let goes_on = !what.is_empty() && what == self.touched.0 && self.clock - self.touched.1 < PAUSE;
@@ -147,6 +150,7 @@ impl Desk {
             Act::Corner(corner, to) => s.move_corner(*corner, *to),
             Act::Select(corner, alternative) => s.select(*corner, *alternative, fade).map_err(text),
             Act::Lock(group, lock) => s.set_lock(hands, *group, self.chosen, *lock, fade).map_err(text),
+            Act::Strength(group, strength) => s.set_strength(*group, self.chosen, *strength, now).map_err(text),
             Act::Toggle(groups) => {
                 let free = |g: &usize| s.lock(*g, self.chosen) == Some(Lock::Follow);
                 let lock = if groups.iter().any(free) { Lock::Held } else { Lock::Follow };

@@ -228,6 +228,14 @@ fn holds(ui: &mut Ui, desk: &mut Desk, acts: &mut Vec<Act>) {
                 });
                 ui.add(egui::Label::new(&entry.name).truncate());
             });
+            if desk.setup.lock(group, desk.chosen).is_some_and(|lock| lock != Lock::Follow) {
+                let mut strength = desk.setup.strength(group, desk.chosen, desk.clock);
+                ui.spacing_mut().slider_width = 112.0;
+                let slider = egui::Slider::new(&mut strength, 0.0..=1.0).max_decimals(2).text("strength");
+                if ui.add(slider).on_hover_text("How far it leaves the point").changed() {
+                    acts.push(Act::Strength(group, strength));
+                }
+            }
         }
     });
 }

@@ -36,6 +36,12 @@ pub fn parts() -> [(&'static str, Channels); PARTS] {
     ]
 }
 
+/// The channels of some parts; without any, all.
+fn channels(chosen: [bool; PARTS]) -> Channels {
+    let those = parts().into_iter().zip(chosen).filter(|(_, on)| *on).map(|((_, channels), _)| channels);
+    those.reduce(|a, b| a | b).unwrap_or(Channels::ALL)
+}
+
 /// A space in use; cheap to copy.
 #[derive(Clone)]
 pub struct Setup {
@@ -154,6 +160,17 @@ impl Setup {
             }
         }
         self.follow(hands, fade)
+    }
+
+    /// How far the chosen parts of a group's joints leave their hand's point, 0…1.
+    pub fn strength(&self, group: usize, chosen: [bool; PARTS], now: f64) -> f32 {
+        self.state.group_strength(&self.space, group, channels(chosen), now).unwrap_or(0.0)
+    }
+
+    /// Changes that, at once, for what has something else to do than to follow.
+    pub fn set_strength(&mut self, group: usize, chosen: [bool; PARTS], strength: f32, now: f64) -> Result<()> {
+        let space = self.space.clone();
+        self.state.set_strength(&space, group, channels(chosen), strength, Fade::at_once(now))
     }
 
     /// The point that a group follows: its own, its hand's or the space's.

@@ -4,7 +4,7 @@ use dermis::Character;
 use dermis::character::{Rig, RigNode};
 use dermis::pose::{BuiltIn, Finger, HandChoice, Outside, Side};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use glam::Quat;
 
 use super::desk::{Act, Desk};
@@ -153,6 +153,33 @@ fn a_locked_finger_keeps_its_weights() {
     harness.get_by_label("left index").click();
     harness.run_steps(3);
     assert_eq!(harness.state().shown_by(index), harness.state().shown_by(middle), "let go, it follows again");
+}
+
+#[test]
+fn a_hold_s_strength_lies_between_following_and_holding() {
+    let mut bench = Bench::new(BuiltIn::Triangle);
+    let index = bench.finger(Side::Left, Finger::Index);
+    let held = bench.shown_by(index);
+    bench.act(&[Act::Lock(index, Lock::Held), Act::Point([0.8, 0.1, 0.0])]);
+    bench.act(&[Act::Strength(index, 0.25)]);
+    let live = bench.shown_by(bench.finger(Side::Left, Finger::Ring));
+    let mixed = bench.shown_by(index);
+    for ((mixed, live), held) in mixed.iter().zip(&live).zip(&held) {
+        assert!((mixed - (0.75 * live + 0.25 * held)).abs() < 1e-9);
+    }
+    let mut harness = bench.harness();
+    harness.get_by_label("All groups").click();
+    harness.run_steps(12);
+    let slider = harness.get_by_role_and_label(egui::accesskit::Role::Slider, "strength");
+    assert_eq!(slider.accesskit_node().numeric_value(), Some(0.25));
+    slider.focus();
+    harness.run_steps(2);
+    harness.key_press(egui::Key::ArrowRight);
+    harness.run_steps(3);
+    assert!(harness.state().desk.setup.strength(index, [true; 4], 9.0) > 0.25);
+    // One slide, one step back.
+    assert!(harness.state_mut().desk.step(true));
+    assert_eq!(harness.state().shown_by(index), mixed);
 }
 
 #[test]
