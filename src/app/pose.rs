@@ -116,7 +116,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             let focus = focus(&character, &space, &blended)?;
             let orbit = Orbit { yaw: args.yaw.to_radians(), pitch: args.pitch.to_radians(), ..Orbit::default() };
             let pose = Some(blended.pose.clone());
-            let pictures = textures::of_samples(&space, &character, Path::new(&args.space))?;
+            let pictures = textures::of_samples(&space, &character, &[], Path::new(&args.space))?;
             let weights = space.surface_weights(&space.surfaces(&character)?, &state, 0.0)?;
             let textures = pictures.map(|pictures| (pictures, weights));
             let shot = Shot { clip: None, pose, textures, focus, time: 0.0, size: [1024, 1024], grid: true, orbit };

@@ -1,13 +1,16 @@
 //! The hand setup without its pictures: what is edited, how, and the steps back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dermis::Character;
-use dermis::pose::{Blended, BuiltIn, Fade, HandChoice, Hands, Outside, PoseSpaceDescriptor, Side};
+use dermis::pose::{Blended, BuiltIn, Fade, HandChoice, Hands, Outside, Pose, PoseSpaceDescriptor, Side};
 
+use super::clip::FromClip;
+use super::desk_ui::Wish;
 use super::edit::Refusal;
 use super::setup::{Lock, PARTS, Setup};
+use crate::app::textures;
 use crate::app::view::undo::Undo;
 
 /// Seconds after which another touch of the same thing is a step of its own.
@@ -30,6 +33,8 @@ pub enum Act {
     AddPose(usize),
     SharePose(usize, usize),
     Overwrite(usize),
+    /// A sample takes the pose of a clip at a time.
+    Clip(usize, usize, f32),
     Rename(usize, String),
     RemovePose(usize, usize),
     Texture(usize, Option<String>),
@@ -74,6 +79,12 @@ pub struct Desk {
     pub blended: Blended,
     /// Text of the name that is being edited, and of which pose.
     pub rename: (usize, String),
+    /// A pose that is being taken from a clip.
+    pub from_clip: Option<FromClip>,
+    /// Pictures that were chosen for samples, by the names they will have in the file's folder.
+    pub chosen_pictures: Vec<(String, PathBuf)>,
+    /// A file is wanted.
+    pub wish: Option<Wish>,
 }
 
 impl Desk {
@@ -111,6 +122,9 @@ impl Desk {
             file: None,
             blended,
             rename: (usize::MAX, String::new()),
+            from_clip: None,
+            chosen_pictures: Vec::new(),
+            wish: None,
         })
     }
 
@@ -126,6 +140,7 @@ impl Desk {
             Act::Own(group, _) => format!("own {group}"),
             Act::Corner(corner, _) => format!("corner {corner}"),
             Act::Strength(group, _) => format!("strength {group}"),
+            Act::Clip(sample, ..) => format!("clip {sample}"),
             _ => String::new(),
         };
         let goes_on = !what.is_empty() && what == self.touched.0 && self.clock - self.touched.1 < PAUSE;
@@ -171,6 +186,11 @@ impl Desk {
             Act::AddPose(corner) => s.add_pose(rig, *corner, "new pose", pose, now),
             Act::SharePose(corner, sample) => s.share_pose(rig, *corner, *sample, now),
             Act::Overwrite(sample) => s.overwrite(rig, *sample, pose, now),
+            Act::Clip(sample, clip, time) => {
+                let mut pose = Pose::rest(rig);
+                character.clips.get(*clip).ok_or("there is no such clip")?.sample(*time, &mut pose);
+                s.overwrite(rig, *sample, pose, now)
+            }
             Act::Rename(sample, name) => s.rename(rig, *sample, name, now),
             Act::RemovePose(corner, alternative) => s.remove_pose(rig, *corner, *alternative, now),
             Act::Texture(sample, texture) => s.set_texture(rig, *sample, texture.clone(), now),
@@ -187,6 +207,22 @@ impl Desk {
                 Ok(())
             }
         }
+    }
+
+    /// A picture that a sample may have as its texture; its name in the space.
+    pub fn choose_picture(&mut self, path: &Path) -> Result<String, Refusal> {
+        let refuse = |why: &str| format!("{}: {why}", path.display());
+        let name = path.file_name().and_then(|n| n.to_str()).ok_or_else(|| refuse("its name is no text"))?;
+        textures::read(path, name).map_err(|e| refuse(&e))?;
+        let path = path.canonicalize().map_err(|e| refuse(&e.to_string()))?;
+        match self.chosen_pictures.iter().find(|c| c.0 == name) {
+            Some((_, other)) if *other != path => {
+                return Err(refuse(&format!("{} has the same name", other.display())));
+            }
+            Some(_) => {}
+            None => self.chosen_pictures.push((name.into(), path.clone())),
+        }
+        Ok(name.into())
     }
 
     /// Puts a space that was read in the place of the one there is.

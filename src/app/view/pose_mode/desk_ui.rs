@@ -20,6 +20,8 @@ pub enum Wish {
     SaveSpace,
     SavePose,
     SaveModel,
+    /// A picture for a sample.
+    Texture(usize),
 }
 
 const LOCKS: [(Lock, &str); 4] = [
@@ -258,9 +260,9 @@ pub fn window(
         points: &points.iter().map(|p| &p.1).cloned().collect::<Vec<_>>(),
         editing: desk.editing,
     };
-    let rename = &mut desk.rename;
+    let (rename, wish, from_clip) = (&mut desk.rename, &mut desk.wish, &mut desk.from_clip);
     let mut menu = |ui: &mut Ui, corner: usize| {
-        super::menu::corner(ui, &setup, character, corner, rename, &mut acts);
+        super::menu::corner(ui, &setup, character, corner, rename, (wish, from_clip), &mut acts);
     };
     let size = Vec2::new(ui.available_width(), ui.available_width().min(360.0));
     let done = if view.shape.dimensions() == 2 {

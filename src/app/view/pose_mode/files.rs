@@ -26,18 +26,20 @@ pub fn ask(wish: Wish, desk: &Desk, context: &Context<'_>) -> Job<Option<PathBuf
             context.jobs.save_file("Save the pose space", "Pose spaces", &["json"], &name)
         }
         Wish::SavePose => context.jobs.save_file("Save the pose", "Poses", &["json"], &format!("{stem}-pose.json")),
+        Wish::Texture(_) => context.jobs.open_file("A texture for the pose", "Pictures", &["png", "jpg", "jpeg"]),
         Wish::SaveModel => {
             context.jobs.save_file("Save a posed copy", "glTF models", &["glb"], &format!("{stem}-posed.glb"))
         }
     }
 }
 
-/// Reads or writes the file; says what was done.
+/// Reads or writes the file; says what was done. Not for textures, which are no more than chosen.
 pub fn fulfil(wish: Wish, desk: &mut Desk, context: &Context<'_>, path: &Path) -> Result<String, String> {
     let character = &context.stage.character;
     match wish {
         Wish::OpenSpace => open(desk, character, path).map(|()| format!("Opened {}", path.display())),
         Wish::SaveSpace => save(desk, character, path),
+        Wish::Texture(_) => Ok(String::new()),
         Wish::SavePose => {
             let setup = &desk.setup;
             let value = crate::app::pose::answer(character, &setup.space, &setup.state, &desk.blended);
@@ -70,12 +72,31 @@ pub fn open(desk: &mut Desk, character: &Character, path: &Path) -> Result<(), S
     desk.open(character, descriptor, path.to_owned())
 }
 
-/// Writes the pose space.
+/// Writes the pose space, and beside it the pictures that were chosen for its poses.
 pub fn save(desk: &mut Desk, character: &Character, path: &Path) -> Result<String, String> {
     let text = desk.setup.descriptor.to_json(character).map_err(|e| e.to_string())?;
+    let used = |name: &str| desk.setup.space.samples().iter().any(|s| s.texture.as_deref() == Some(name));
+    let own = |name: &str| character.images.iter().any(|i| i.name == name);
+    for (name, picture) in desk.chosen_pictures.iter().filter(|c| used(&c.0) && !own(&c.0)) {
+        beside(path, name, picture)?;
+    }
     let note = write(path, text.as_bytes())?;
     (desk.saved, desk.file) = (desk.setup.descriptor.clone(), Some(path.to_owned()));
     Ok(note)
+}
+
+/// Copies a picture into the folder of the pose space, unless it is there.
+fn beside(space: &Path, name: &str, picture: &Path) -> Result<(), String> {
+    let target = space.with_file_name(name);
+    if output::same(&target, picture) {
+        return Ok(());
+    }
+    let bytes = std::fs::read(picture).map_err(|e| format!("{}: {e}", picture.display()))?;
+    match std::fs::read(&target) {
+        Ok(old) if old == bytes => Ok(()),
+        Ok(_) => Err(format!("{}: is another picture; give the one for the pose another name", target.display())),
+        Err(_) => write(&target, &bytes).map(drop),
+    }
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<String, String> {

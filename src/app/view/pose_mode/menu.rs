@@ -3,16 +3,19 @@
 use dermis::Character;
 use egui::Ui;
 
+use super::clip::FromClip;
 use super::desk::Act;
+use super::desk_ui::Wish;
 use super::setup::Setup;
 
-/// Fills the menu; `rename` is the name being edited and whose it is.
+/// Fills the menu; `rename` is the name being edited and whose it is, the others what is asked for besides acts.
 pub fn corner(
     ui: &mut Ui,
     setup: &Setup,
     character: &Character,
     corner: usize,
     rename: &mut (usize, String),
+    (wish, from_clip): (&mut Option<Wish>, &mut Option<FromClip>),
     acts: &mut Vec<Act>,
 ) {
     let space = &setup.space;
@@ -57,10 +60,14 @@ pub fn corner(
     if ui.button(format!("Overwrite {name} with the current pose")).clicked() {
         acts.push(Act::Overwrite(sample));
     }
+    if !character.clips.is_empty() && ui.button(format!("Take {name} from a clip")).clicked() {
+        *from_clip = Some(FromClip { sample: name.clone(), clip: 0, time: 0.0 });
+        acts.extend(from_clip.as_ref().and_then(|f| f.act(space, character)));
+    }
     if ui.button(format!("Make {name} the default pose")).clicked() {
         acts.push(Act::Default(sample));
     }
-    if !character.images.is_empty() {
+    if character.parts.iter().any(|p| character.meshes.get(p.mesh).is_some_and(|m| !m.uvs[0].is_empty())) {
         ui.menu_button("Texture", |ui| {
             let now = space.samples()[sample].texture.as_deref();
             if ui.selectable_label(now.is_none(), "The material's own").clicked() {
@@ -70,6 +77,12 @@ pub fn corner(
                 if ui.selectable_label(now == Some(image.name.as_str()), &image.name).clicked() {
                     acts.push(Act::Texture(sample, Some(image.name.clone())));
                 }
+            }
+            if let Some(other) = now.filter(|now| character.images.iter().all(|i| i.name != **now)) {
+                drop(ui.selectable_label(true, other));
+            }
+            if ui.button("A picture…").clicked() {
+                *wish = Some(Wish::Texture(sample));
             }
         });
     }

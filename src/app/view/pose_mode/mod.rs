@@ -5,12 +5,14 @@
 //! desk         what is edited, what the user can ask for (Act), steps back
 //! setup          a space in use: point, locks, hands            edit   changes of the space itself
 //! desk_ui      panel and window                                 menu   of a corner
+//! clip         a pose taken from a clip
 //! plane solid hand_map   the widgets                            shape colors   what they share
 //! pictures     the corners' thumbnails
 //! files        reading and writing
 //! ```
 //! The pose itself is blended on the GPU ([`Drive::Space`]); the CPU's copy is for numbers, marks and files.
 
+mod clip;
 mod colors;
 mod desk;
 mod desk_ui;
@@ -36,6 +38,7 @@ use glam::{Quat, Vec3};
 
 use super::jobs::Job;
 use super::mode::{Context, Mode};
+use crate::app::textures;
 use desk::{Act, Desk};
 use desk_ui::Wish;
 use pictures::Pictures;
@@ -111,12 +114,11 @@ impl Mode for PoseMode {
 
     fn panel(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
         let Some(desk) = &mut self.desk else { return };
-        let (acts, wishes) = desk_ui::panel(ui, desk, context.source.is_some());
+        let mut acts = clip::panel(ui, desk, &context.stage.character);
+        let (more, wishes) = desk_ui::panel(ui, desk, context.source.is_some());
+        acts.extend(more);
         self.act(&acts, context);
-        for wish in wishes {
-            let desk = self.desk.as_ref();
-            self.dialog = desk.map(|desk| (wish, files::ask(wish, desk, context)));
-        }
+        wishes.into_iter().for_each(|wish| self.wish(wish, context));
     }
 
     fn pointer(&mut self, response: &egui::Response, context: &mut Context<'_>) -> bool {
@@ -143,6 +145,9 @@ impl Mode for PoseMode {
         self.window = shown.as_ref().map(|s| s.response.rect);
         if let Some(acts) = shown.and_then(|s| s.inner) {
             self.act(&acts, context);
+        }
+        if let Some(wish) = self.desk.as_mut().and_then(|desk| desk.wish.take()) {
+            self.wish(wish, context);
         }
         self.drive(context);
     }
@@ -232,7 +237,8 @@ impl PoseMode {
         let text = |e: dermis::Error| e.to_string();
         if self.mixed.as_ref().is_none_or(|m| m.1 != names) {
             let file = desk.file.clone().unwrap_or_default();
-            let pictures = crate::app::textures::of_samples(space, &stage.character, &file)?.unwrap_or_default();
+            let pictures = textures::of_samples(space, &stage.character, &desk.chosen_pictures, &file)?;
+            let pictures = pictures.unwrap_or_default();
             stage.mix(context.gpu, context.renderer, &pictures, &[]).map_err(text)?;
             let surfaces = space.surfaces(&stage.character).map_err(text)?;
             self.mixed = Some((stage.mixes.len() - 1, names, surfaces));
@@ -292,6 +298,10 @@ impl PoseMode {
         }
     }
 
+    fn wish(&mut self, wish: Wish, context: &Context<'_>) {
+        self.dialog = self.desk.as_ref().map(|desk| (wish, files::ask(wish, desk, context)));
+    }
+
     /// Does what a file dialog was for.
     fn answer(&mut self, context: &mut Context<'_>) {
         let Some((wish, job)) = &mut self.dialog else { return };
@@ -299,6 +309,13 @@ impl PoseMode {
         self.dialog = None;
         let Some(Some(path)) = context.check(answer) else { return };
         let Some(desk) = &mut self.desk else { return };
+        if let Wish::Texture(sample) = wish {
+            let name = desk.choose_picture(&path);
+            if let Some(name) = context.check(name) {
+                self.act(&[Act::Texture(sample, Some(name))], context);
+            }
+            return;
+        }
         let outcome = files::fulfil(wish, desk, context, &path);
         if let Some(note) = context.check(outcome) {
             context.messages.note = Some(note);

@@ -56,7 +56,8 @@ impl Bench {
         // Every frame a step of its own.
         self.desk.tick(1.0);
         egui::Panel::left("left").exact_size(270.0).show(ui, |ui| {
-            let (acts, _) = desk_ui::panel(ui, &mut self.desk, true);
+            let mut acts = super::clip::panel(ui, &mut self.desk, &self.character);
+            acts.extend(desk_ui::panel(ui, &mut self.desk, true).0);
             self.act(&acts);
         });
         egui::CentralPanel::default().show(ui, |ui| {
@@ -289,6 +290,91 @@ fn a_saved_space_opens_as_the_same() {
         (0..4).for_each(|i| assert!((a.rotation[i] - b.rotation[i]).abs() < 1e-6));
     }
     assert!(super::files::open(&mut other.desk, &other.character, std::path::Path::new("nowhere.json")).is_err());
+}
+
+/// A clip that turns the left index finger's first joint.
+fn with_clip(mut character: Character) -> Character {
+    use dermis::character::{Channel, Clip, Interpolation, Target};
+    let node = character.find_node("index_01_l").unwrap();
+    character.clips = vec![Clip {
+        name: "turn".into(),
+        duration: 2.0,
+        channels: vec![Channel {
+            target: Target::Rotation(node),
+            interpolation: Interpolation::Linear,
+            times: vec![0.0, 2.0],
+            width: 4,
+            values: vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.6, 0.8],
+        }],
+    }];
+    character
+}
+
+#[test]
+fn a_pose_is_taken_from_a_clip_by_scrubbing() {
+    let mut bench = Bench::new(BuiltIn::Triangle);
+    bench.character = with_clip(hands());
+    let node = bench.character.find_node("index_01_l").unwrap();
+    let mut harness = bench.harness();
+    harness.run_steps(2);
+    harness.get_by_label_contains("corner fist").click();
+    harness.run_steps(3);
+    harness.get_by_label("Take fist from a clip").click();
+    harness.run_steps(3);
+    let pose = |harness: &Harness<'_, Bench>| {
+        let space = &harness.state().desk.setup.space;
+        space.samples()[space.corners()[1].samples[0]].pose.joints[node].rotation
+    };
+    assert_eq!(pose(&harness), [0.0, 0.0, 0.0, 1.0]);
+    harness.get_by_role_and_label(egui::accesskit::Role::Slider, "time").focus();
+    harness.run_steps(2);
+    for _ in 0..400 {
+        harness.key_press(egui::Key::ArrowRight);
+        harness.run_steps(1);
+    }
+    let turned = pose(&harness);
+    assert!(turned[2] > 0.3, "{turned:?}");
+    harness.get_by_label("Done").click();
+    harness.run_steps(2);
+    assert!(harness.state().desk.from_clip.is_none());
+    while harness.state_mut().desk.step(true) {}
+    assert!(!harness.state().desk.edited());
+}
+
+#[test]
+fn a_picture_that_was_chosen_is_saved_beside_the_space() {
+    let folder = std::env::temp_dir().join(format!("dermis-pose-pictures-{}", std::process::id()));
+    let elsewhere = folder.join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let picture = elsewhere.join("red.png");
+    image::RgbaImage::from_pixel(2, 2, image::Rgba([200, 0, 0, 255])).save(&picture).unwrap();
+    std::fs::write(elsewhere.join("text.png"), "no picture").unwrap();
+    let mut bench = Bench::new(BuiltIn::Triangle);
+    let refused = bench.desk.choose_picture(&elsewhere.join("text.png")).unwrap_err();
+    assert!(refused.contains("text.png: "), "{refused}");
+    let name = bench.desk.choose_picture(&picture).unwrap();
+    bench.act(&[Act::Texture(1, Some(name))]);
+    let seen = |bench: &Bench, file: &std::path::Path| {
+        let chosen = &bench.desk.chosen_pictures;
+        crate::app::textures::of_samples(&bench.desk.setup.space, &bench.character, chosen, file)
+    };
+    assert_eq!(
+        seen(&bench, "nowhere.json".as_ref()).unwrap().unwrap()[1].as_ref().unwrap().rgba[..4],
+        [200, 0, 0, 255]
+    );
+    let file = folder.join("space.json");
+    super::files::save(&mut bench.desk, &bench.character, &file).unwrap();
+    let mut other = Bench::new(BuiltIn::Square);
+    super::files::open(&mut other.desk, &other.character, &file).unwrap();
+    let read = seen(&other, &file).unwrap().unwrap();
+    assert_eq!(read[1].as_ref().unwrap().rgba[..4], [200, 0, 0, 255]);
+    // Another picture of that name is not lost.
+    std::fs::write(folder.join("red.png"), "mine").unwrap();
+    let refused = super::files::save(&mut bench.desk, &bench.character, &file).unwrap_err();
+    let mine = std::fs::read(folder.join("red.png")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(refused.contains("another picture"), "{refused}");
+    assert_eq!(mine, b"mine");
 }
 
 fn looks(kind: BuiltIn, name: &str) {
