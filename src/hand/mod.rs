@@ -127,12 +127,14 @@ pub fn hands(options: &HandOptions) -> Result<BuiltHands> {
     let displacement = Displacement { mesh: mesh.name.clone(), ..displacement(&moving, &full, &pruned.influences)? };
     let report = Report { cleaned, prune: pruned.report, displacement: Some(displacement) };
     mesh.influences = pruned.influences;
+    // A file of it has the joints first.
+    let node = rig.nodes.len();
     let character = Character {
         name: "hand".into(),
         rig,
         skins: vec![skin],
         meshes: vec![mesh],
-        parts: vec![Part { name: "hands".into(), ..Part::default() }],
+        parts: vec![Part { name: "hands".into(), node, ..Part::default() }],
         clips,
         materials: vec![material("skin", 1.0), material("nails", 1.0)],
         images: vec![pictures.color, pictures.normal, pictures.roughness],
@@ -234,6 +236,7 @@ impl Half {
                 vertices: start + vertices.start..start + vertices.end,
                 indices: indices..mesh.indices.len(),
                 material,
+                authored_tangents: true,
                 ..Primitive::default()
             });
         }

@@ -49,3 +49,26 @@ pub(super) fn split(bytes: &[u8]) -> Outcome<Container<'_>> {
     let length_differs = (u64::from(total) != bytes.len() as u64).then_some((total.into(), bytes.len() as u64));
     Ok(Container { json, bin, length_differs })
 }
+
+/// Header and chunks around JSON and bytes.
+pub(super) fn join(mut json: Vec<u8>, mut bin: Vec<u8>) -> Outcome<Vec<u8>> {
+    json.resize(json.len().next_multiple_of(4), b' ');
+    bin.resize(bin.len().next_multiple_of(4), 0);
+    let total = 12 + 8 + json.len() + if bin.is_empty() { 0 } else { 8 + bin.len() };
+    let Ok(length) = u32::try_from(total) else {
+        return refuse("file", format!("would have {total} bytes, more than a GLB can"));
+    };
+    let mut out = Vec::with_capacity(total);
+    out.extend(b"glTF");
+    out.extend(2_u32.to_le_bytes());
+    out.extend(length.to_le_bytes());
+    for (kind, chunk) in [(JSON, json), (BIN, bin)] {
+        // Both lengths are below the file's. A file without bytes has no second chunk.
+        if kind == JSON || !chunk.is_empty() {
+            out.extend((chunk.len() as u32).to_le_bytes());
+            out.extend(kind.to_le_bytes());
+            out.extend(chunk);
+        }
+    }
+    Ok(out)
+}

@@ -9,6 +9,9 @@ use crate::math::{Affine64, unit_quat};
 use crate::{Affine, Transform};
 use glam::{DMat3, DQuat, DVec3};
 
+/// How far from 1 the length of a vector may be that f32 arithmetic made unit: a few units in the last place.
+pub(super) const ROUNDING: f64 = 4e-7;
+
 /// Parents, order and reach of a file's nodes.
 pub(super) struct Graph {
     pub parents: Vec<Option<usize>>,
@@ -137,7 +140,11 @@ fn local(node: &Node, index: usize, not_unit: &mut Vec<usize>) -> Outcome<(Trans
         not_unit.push(index);
     }
     let rest = Transform {
-        rotation: unit_quat(rotation).to_array().map(|x| x as f32),
+        // What is unit already keeps its bits.
+        rotation: match (length - 1.0).abs() < ROUNDING {
+            true => rotation,
+            false => unit_quat(rotation).to_array().map(|x| x as f32),
+        },
         translation: node.translation.unwrap_or_default(),
         scale: node.scale.unwrap_or([1.0; 3]),
     };

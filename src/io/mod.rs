@@ -3,31 +3,37 @@
 //! Reading goes through the same steps for every file, each of which trusts nothing the one before has not checked:
 //! container → JSON → buffers (files beside the model, data URIs, meshopt) → accessors → node graph, skins, meshes,
 //! clips, materials. Everything is bounded before it is allocated, and nothing recurses over the node graph.
+//!
+//! Writing goes three ways: [`FileEdit`] changes a copy of a file and keeps the rest of it, [`write_glb`] writes what a
+//! [`Character`] holds, [`bake_glb`] its vertices in one pose.
 
 mod accessor;
 mod animation;
-mod bake;
 mod container;
 mod document;
 mod edit;
 mod file_mesh;
 mod geometry;
+mod glb;
 mod graph;
 mod humanoid;
 mod import;
+mod influence_set;
 mod material;
 mod meshopt;
 mod order;
 mod primitive;
 mod sidecar;
 mod skin;
+mod write;
 
 use std::path::Path;
 
-pub use bake::bake_glb;
-pub use edit::{FileEdit, InfluenceSet, NewNode, SetWeights, influence_sets, quantised_sets};
+pub use edit::{FileEdit, NewNode};
 pub use file_mesh::FileMesh;
+pub use influence_set::{InfluenceSet, SetWeights, influence_sets, quantised_sets};
 pub use order::{FilePrimitive, file_vertices};
+pub use write::{bake_glb, write_glb};
 
 use crate::{Character, Error, Result};
 
@@ -75,6 +81,12 @@ pub type Fetch<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 struct Refusal {
     at: String,
     problem: String,
+}
+
+impl From<Refusal> for Error {
+    fn from(Refusal { at, problem }: Refusal) -> Self {
+        Self::Format { at, problem }
+    }
 }
 
 type Outcome<T> = std::result::Result<T, Refusal>;

@@ -9,7 +9,7 @@ use gltf::json::validation::Checked;
 use super::accessor::Accessor;
 use super::document::{Document, number};
 use super::geometry::{Topology, any_tangent, corner_tangents, smooth_normals, triangle_list};
-use super::graph::s_are;
+use super::graph::{ROUNDING, s_are};
 use super::{Outcome, refuse};
 use crate::character::MorphDelta;
 use crate::influence::{Influence, Influences};
@@ -108,6 +108,10 @@ fn make_finite<const N: usize>(rows: &mut [[f32; N]]) {
 
 fn unit(v: [f32; 3]) -> Option<[f32; 3]> {
     let length = v.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+    if (length - 1.0).abs() < ROUNDING {
+        // It is unit already: the bits stay.
+        return Some(v);
+    }
     (length.is_finite() && length > 1e-30).then(|| v.map(|x| (f64::from(x) / length) as f32))
 }
 

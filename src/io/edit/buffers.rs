@@ -13,7 +13,7 @@ const ALIGNMENT: usize = 16;
 impl FileEdit {
     /// Fills `bin` from the GLB's chunk, data URIs and files beside it, and points the buffer views there.
     pub(super) fn gather(&mut self, chunk: Option<&[u8]>, fetch: &mut Fetch<'_>) -> Outcome<()> {
-        let mut old = std::mem::take(self.list("buffers")?);
+        let mut old = std::mem::take(self.glb.list("buffers")?);
         // Where each old buffer went: buffer 0 at an offset, or a place of its own without bytes.
         let mut moved: Vec<(usize, usize)> = Vec::with_capacity(old.len());
         let (mut first, mut empty) = (None, Vec::new());
@@ -43,9 +43,9 @@ impl FileEdit {
             let Some(bytes) = bytes.get(..length) else {
                 return refuse(at, format!("byteLength is {length}, but there are {} bytes", bytes.len()));
             };
-            self.bin.resize(self.bin.len().next_multiple_of(ALIGNMENT), 0);
-            moved.push((0, self.bin.len()));
-            self.bin.extend_from_slice(bytes);
+            self.glb.bin.resize(self.glb.bin.len().next_multiple_of(ALIGNMENT), 0);
+            moved.push((0, self.glb.bin.len()));
+            self.glb.bin.extend_from_slice(bytes);
             if first.is_none() {
                 object.remove("uri");
                 first = Some(Value::Object(std::mem::take(object)));
@@ -55,20 +55,20 @@ impl FileEdit {
             // Buffer 0 is the GLB's own even where it starts out empty.
             first = Some(Value::Object(Map::new()));
         }
-        *self.list("buffers")? = first.into_iter().chain(empty).collect();
+        *self.glb.list("buffers")? = first.into_iter().chain(empty).collect();
         self.point_views(&moved)?;
         self.embed_pictures(fetch)?;
         for list in ["buffers", "bufferViews"] {
             // A list that the file does not have stays away, an empty one is invalid.
-            if self.tree.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
-                self.tree.shift_remove(list);
+            if self.glb.tree.get(list).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                self.glb.tree.shift_remove(list);
             }
         }
         Ok(())
     }
 
     fn point_views(&mut self, moved: &[(usize, usize)]) -> Outcome<()> {
-        for (i, view) in self.list("bufferViews")?.iter_mut().enumerate() {
+        for (i, view) in self.glb.list("bufferViews")?.iter_mut().enumerate() {
             let at = format!("bufferViews[{i}]");
             point(view, moved, &at)?;
             for extension in COMPRESSION {
@@ -86,10 +86,10 @@ impl FileEdit {
             let uri = image.get("uri")?.as_str()?;
             (!uri.starts_with("data:")).then(|| uri.to_owned())
         };
-        let tree = Value::Object(std::mem::take(&mut self.tree));
+        let tree = Value::Object(std::mem::take(&mut self.glb.tree));
         let uris: Vec<Option<String>> = items(&tree, "images").map(beside).collect();
         if let Value::Object(tree) = tree {
-            self.tree = tree;
+            self.glb.tree = tree;
         }
         for (i, uri) in uris.into_iter().enumerate().filter_map(|(i, uri)| Some((i, uri?))) {
             let bytes = match fetch(&uri) {
@@ -103,8 +103,8 @@ impl FileEdit {
                 self.warnings.push(format!("images[{i}]: {uri:?} is no picture known here: still named, not moved in"));
                 continue;
             };
-            let view = self.append(&bytes, None)?;
-            if let Some(image) = self.list("images")?[i].as_object_mut() {
+            let view = self.glb.append(&bytes, None)?;
+            if let Some(image) = self.glb.list("images")?[i].as_object_mut() {
                 image.shift_remove("uri");
                 image.insert("bufferView".into(), view.into());
                 image.entry("mimeType").or_insert_with(|| kind.into());

@@ -2,104 +2,13 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{FileEdit, number};
-use crate::influence::{Influences, Quantised};
+use crate::io::glb::ARRAY_BUFFER;
+use crate::io::influence_set::{InfluenceSet, Payload};
 use crate::io::{Outcome, refuse};
 use crate::{Error, Result};
-
-const U8: u32 = 5121;
-const U16: u32 = 5123;
-const F32: u32 = 5126;
-/// `bufferView.target` of vertex data.
-const ARRAY_BUFFER: u32 = 34962;
-
-/// One JOINTS_n/WEIGHTS_n pair: four influences per vertex; unused ones are joint 0, weight 0.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InfluenceSet {
-    /// Indices into the skin's joints.
-    pub joints: Vec<[u16; 4]>,
-    /// Their weights; as many as `joints`.
-    pub weights: SetWeights,
-}
-
-/// The weights of an [`InfluenceSet`].
-#[derive(Clone, Debug, PartialEq)]
-pub enum SetWeights {
-    /// Units of 1/255.
-    U8(Vec<[u8; 4]>),
-    /// Units of 1/65535.
-    U16(Vec<[u16; 4]>),
-    /// Fractions.
-    F32(Vec<[f32; 4]>),
-}
-
-impl InfluenceSet {
-    /// A set of the same size and format in which every slot is unused.
-    pub fn zeroed(&self) -> Self {
-        let weights = match &self.weights {
-            SetWeights::U8(w) => SetWeights::U8(vec![[0; 4]; w.len()]),
-            SetWeights::U16(w) => SetWeights::U16(vec![[0; 4]; w.len()]),
-            SetWeights::F32(w) => SetWeights::F32(vec![[0.0; 4]; w.len()]),
-        };
-        Self { joints: vec![[0; 4]; self.joints.len()], weights }
-    }
-}
-
-/// Sets for the given vertices of integer weights, as few as their widest vertex needs but at least one. Totals of up to
-/// 255 are stored as u8, others as u16.
-///
-/// # Errors
-/// [`Error::OutOfRange`] for a vertex or joint that does not fit.
-pub fn quantised_sets(weights: &Quantised, vertices: std::ops::Range<usize>) -> Result<Vec<InfluenceSet>> {
-    let row = |v: usize| weights.of(v).iter().map(|s| (s.joint, s.units as u16));
-    let sets = sets(weights.vertex_count(), vertices, row)?;
-    let narrow = |w: Vec<[u16; 4]>| match weights.total {
-        0..=255 => SetWeights::U8(w.into_iter().map(|w| w.map(|x| x as u8)).collect()),
-        _ => SetWeights::U16(w),
-    };
-    Ok(sets.into_iter().map(|(joints, w)| InfluenceSet { joints, weights: narrow(w) }).collect())
-}
-
-/// Sets of f32 weights for the given vertices, as few as their widest vertex needs but at least one.
-///
-/// # Errors
-/// [`Error::OutOfRange`] for a vertex or joint that does not fit.
-pub fn influence_sets(influences: &Influences, vertices: std::ops::Range<usize>) -> Result<Vec<InfluenceSet>> {
-    let row = |v: usize| influences.of(v).iter().map(|i| (i.joint, i.weight));
-    let sets = sets(influences.vertex_count(), vertices, row)?;
-    Ok(sets.into_iter().map(|(joints, w)| InfluenceSet { joints, weights: SetWeights::F32(w) }).collect())
-}
-
-type Rows<T> = (Vec<[u16; 4]>, Vec<[T; 4]>);
-
-fn sets<T: Copy + Default, R: Iterator<Item = (u32, T)>>(
-    count: usize,
-    vertices: std::ops::Range<usize>,
-    row: impl Fn(usize) -> R,
-) -> Result<Vec<Rows<T>>> {
-    if vertices.end > count {
-        return Err(Error::OutOfRange { what: "vertex", index: vertices.end - 1, count });
-    }
-    let n = vertices.len();
-    let empty = || (vec![[0; 4]; n], vec![[T::default(); 4]; n]);
-    let mut out = vec![empty()];
-    for (at, v) in vertices.enumerate() {
-        for (slot, (joint, weight)) in row(v).enumerate() {
-            let Ok(joint) = u16::try_from(joint) else {
-                return Err(Error::OutOfRange { what: "joint", index: joint as usize, count: 1 << 16 });
-            };
-            if slot / 4 == out.len() {
-                out.push(empty());
-            }
-            let (joints, weights) = &mut out[slot / 4];
-            joints[at][slot % 4] = joint;
-            weights[at][slot % 4] = weight;
-        }
-    }
-    Ok(out)
-}
 
 /// New influences for one primitive.
 #[derive(Clone, Debug)]
@@ -107,37 +16,6 @@ pub(super) struct Request {
     mesh: usize,
     primitive: usize,
     attributes: Vec<(String, Payload)>,
-}
-
-/// The contents of one accessor.
-#[derive(Clone, Debug, PartialEq)]
-struct Payload {
-    component: u32,
-    normalized: bool,
-    count: usize,
-    bytes: Vec<u8>,
-}
-
-impl Payload {
-    fn joints(rows: &[[u16; 4]]) -> Self {
-        let flat = rows.as_flattened();
-        let narrow = flat.iter().all(|&j| j < 256);
-        let bytes = if narrow {
-            flat.iter().map(|&j| j as u8).collect()
-        } else {
-            flat.iter().flat_map(|j| j.to_le_bytes()).collect()
-        };
-        Self { component: if narrow { U8 } else { U16 }, normalized: false, count: rows.len(), bytes }
-    }
-
-    fn weights(weights: &SetWeights) -> Self {
-        let (component, count, bytes) = match weights {
-            SetWeights::U8(w) => (U8, w.len(), w.as_flattened().to_vec()),
-            SetWeights::U16(w) => (U16, w.len(), w.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect()),
-            SetWeights::F32(w) => (F32, w.len(), w.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect()),
-        };
-        Self { component, normalized: component != F32, count, bytes }
-    }
 }
 
 fn is_influence(attribute: &str) -> bool {
@@ -161,11 +39,7 @@ impl FileEdit {
         let Some(count) = position.and_then(|p| self.index(&["accessors"], p, "count")) else {
             return refuse("has no POSITION".into());
         };
-        let mut attributes = Vec::new();
-        for (i, set) in sets.iter().enumerate() {
-            attributes.push((format!("JOINTS_{i}"), Payload::joints(&set.joints)));
-            attributes.push((format!("WEIGHTS_{i}"), Payload::weights(&set.weights)));
-        }
+        let attributes = Payload::of_sets(sets);
         if let Some((name, p)) = attributes.iter().find(|a| a.1.count != count) {
             return refuse(format!("{name} has {} rows, but there are {count} vertices", p.count));
         }
@@ -175,7 +49,7 @@ impl FileEdit {
     }
 
     fn primitive(&self, mesh: usize, primitive: usize) -> Option<&Value> {
-        self.tree.get("meshes")?.get(mesh)?.get("primitives")?.get(primitive)
+        self.glb.tree.get("meshes")?.get(mesh)?.get("primitives")?.get(primitive)
     }
 
     /// Writes what [`set_influences`](Self::set_influences) asked for: into the accessors that held it where nothing else
@@ -228,6 +102,7 @@ impl FileEdit {
 
     fn set_attribute(&mut self, r: &Request, name: &str, accessor: Option<usize>) -> Outcome<()> {
         let attributes = self
+            .glb
             .tree
             .get_mut("meshes")
             .and_then(|m| m.get_mut(r.mesh)?.get_mut("primitives")?.get_mut(r.primitive)?.get_mut("attributes"));
@@ -251,10 +126,10 @@ impl FileEdit {
             .and_then(|a| self.index(&["accessors"], a, "bufferView"))
             .filter(|v| before.views.get(v).copied() == Some(1));
         let view = match view {
-            None => self.append(&payload.bytes, Some(ARRAY_BUFFER))?,
+            None => self.glb.append(&payload.bytes, Some(ARRAY_BUFFER))?,
             Some(view) => {
-                let offset = self.append_bytes(&payload.bytes);
-                let Some(json) = self.list("bufferViews")?.get_mut(view).and_then(Value::as_object_mut) else {
+                let offset = self.glb.append_bytes(&payload.bytes);
+                let Some(json) = self.glb.list("bufferViews")?.get_mut(view).and_then(Value::as_object_mut) else {
                     return refuse(format!("bufferViews[{view}]"), "does not exist");
                 };
                 json.insert("buffer".into(), 0.into());
@@ -267,15 +142,9 @@ impl FileEdit {
             }
         };
         let Some(place) = place else {
-            let mut json = json!({ "bufferView": view, "componentType": payload.component });
-            if payload.normalized {
-                json["normalized"] = true.into();
-            }
-            json["count"] = payload.count.into();
-            json["type"] = "VEC4".into();
-            return self.push("accessors", json);
+            return self.glb.push("accessors", payload.accessor(view));
         };
-        let Some(json) = self.list("accessors")?.get_mut(place).and_then(Value::as_object_mut) else {
+        let Some(json) = self.glb.list("accessors")?.get_mut(place).and_then(Value::as_object_mut) else {
             return refuse(format!("accessors[{place}]"), "does not exist");
         };
         for key in ["byteOffset", "min", "max", "sparse"] {

@@ -8,12 +8,12 @@ mod tidy;
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-pub use influences::{InfluenceSet, SetWeights, influence_sets, quantised_sets};
 pub use skeleton::NewNode;
 
-use super::{Fetch, LARGEST_FILE, Outcome, Refusal, container, refuse, sidecar};
+use super::glb::Glb;
+use super::{Fetch, LARGEST_FILE, Outcome, Refusal, container, sidecar};
 use crate::{Error, Result};
 
 /// A `.glb`, `.gltf` or `.vrm` file as a JSON tree and its bytes.
@@ -24,8 +24,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct FileEdit {
     name: String,
-    tree: Map<String, Value>,
-    bin: Vec<u8>,
+    glb: Glb,
     requests: Vec<influences::Request>,
     warnings: Vec<String>,
 }
@@ -52,8 +51,8 @@ impl FileEdit {
             let parts = container::split(bytes)?;
             let fail = |e: serde_json::Error| Refusal { at: "JSON".into(), problem: e.to_string() };
             let tree: Map<String, Value> = serde_json::from_slice(parts.json).map_err(fail)?;
-            let mut edit =
-                Self { name: name.into(), tree, bin: Vec::new(), requests: Vec::new(), warnings: Vec::new() };
+            let glb = Glb { tree, bin: Vec::new() };
+            let mut edit = Self { name: name.into(), glb, requests: Vec::new(), warnings: Vec::new() };
             edit.gather(parts.bin, fetch)?;
             Ok(edit)
         };
@@ -78,7 +77,7 @@ impl FileEdit {
 
     /// Number of skins.
     pub fn skin_count(&self) -> usize {
-        self.tree.get("skins").and_then(Value::as_array).map_or(0, Vec::len)
+        self.glb.tree.get("skins").and_then(Value::as_array).map_or(0, Vec::len)
     }
 
     /// The changed file as a GLB.
@@ -86,86 +85,14 @@ impl FileEdit {
     /// # Errors
     /// [`Error::Format`] when a change does not fit the file, or the result is past 4 GiB.
     pub fn to_glb(mut self) -> Result<Vec<u8>> {
-        let name = std::mem::take(&mut self.name);
-        self.finish().map_err(|r| named(&name, r))
-    }
-
-    fn finish(mut self) -> Outcome<Vec<u8>> {
-        self.place_influences()?;
-        self.pad();
-        if !self.bin.is_empty() {
-            let length = self.bin.len();
-            let buffers = self.list("buffers")?;
-            if buffers.is_empty() {
-                buffers.push(json!({}));
-            }
-            match buffers[0].as_object_mut() {
-                Some(buffer) => buffer.insert("byteLength".into(), length.into()),
-                None => return refuse("buffers[0]", "is not an object"),
-            };
-        }
-        let fail = |e: serde_json::Error| Refusal { at: "JSON".into(), problem: e.to_string() };
-        let mut text = serde_json::to_vec(&self.tree).map_err(fail)?;
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let bin = if self.bin.is_empty() { 0 } else { 8 + self.bin.len() };
-        let total = 12 + 8 + text.len() + bin;
-        let Ok(total) = u32::try_from(total) else {
-            return refuse("file", format!("would have {total} bytes, more than a GLB can"));
-        };
-        let mut out = Vec::with_capacity(total as usize);
-        out.extend(b"glTF");
-        out.extend(2u32.to_le_bytes());
-        out.extend(total.to_le_bytes());
-        out.extend((text.len() as u32).to_le_bytes());
-        out.extend(b"JSON");
-        out.extend(text);
-        if bin > 0 {
-            out.extend((self.bin.len() as u32).to_le_bytes());
-            out.extend(b"BIN\0");
-            out.extend(&self.bin);
-        }
-        Ok(out)
-    }
-
-    /// Appends bytes at a multiple of 4 and returns the index of a new buffer view of them.
-    fn append(&mut self, bytes: &[u8], target: Option<u32>) -> Outcome<usize> {
-        let offset = self.append_bytes(bytes);
-        let mut view = json!({ "buffer": 0, "byteOffset": offset, "byteLength": bytes.len() });
-        if let Some(target) = target {
-            view["target"] = target.into();
-        }
-        self.push("bufferViews", view)
-    }
-
-    fn append_bytes(&mut self, bytes: &[u8]) -> usize {
-        self.pad();
-        self.bin.extend_from_slice(bytes);
-        self.bin.len() - bytes.len()
-    }
-
-    fn pad(&mut self) {
-        self.bin.resize(self.bin.len().next_multiple_of(4), 0);
-    }
-
-    /// Appends to a top-level list and returns the new element's index.
-    fn push(&mut self, list: &str, element: Value) -> Outcome<usize> {
-        let list = self.list(list)?;
-        list.push(element);
-        Ok(list.len() - 1)
-    }
-
-    /// A top-level list, made where the file has none.
-    fn list(&mut self, name: &str) -> Outcome<&mut Vec<Value>> {
-        match self.tree.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
-            Value::Array(list) => Ok(list),
-            _ => refuse(name, "is not a list"),
-        }
+        let placed = self.place_influences();
+        placed.and_then(|()| self.glb.to_bytes()).map_err(|r| named(&self.name, r))
     }
 
     /// The number `key` of element `index` of a list.
     fn index(&self, path: &[&str], index: usize, key: &str) -> Option<usize> {
         let (first, rest) = path.split_first()?;
-        let mut value = self.tree.get(*first)?;
+        let mut value = self.glb.tree.get(*first)?;
         for step in rest {
             value = value.get(step)?;
         }

@@ -49,7 +49,7 @@ impl FileEdit {
                 continue;
             }
             let at = format!("nodes[{}]", node.source);
-            let Some(json) = self.list("nodes")?.get_mut(node.source).and_then(Value::as_object_mut) else {
+            let Some(json) = self.glb.list("nodes")?.get_mut(node.source).and_then(Value::as_object_mut) else {
                 return refuse(at, format!("does not exist, but the rig's node {i} was read from it"));
             };
             for key in ["matrix", "rotation", "translation", "scale"] {
@@ -87,13 +87,13 @@ impl FileEdit {
             channels.push(json!({ "sampler": samplers.len(), "target": { "node": node, "path": path } }));
             samplers.push(json!({ "input": input, "output": output }));
         }
-        self.push("animations", json!({ "name": clip, "samplers": samplers, "channels": channels }))?;
+        self.glb.push("animations", json!({ "name": clip, "samplers": samplers, "channels": channels }))?;
         Ok(())
     }
 
     fn accessor(&mut self, numbers: &[f32], mut accessor: Value) -> Outcome<usize> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-        accessor["bufferView"] = self.append(&bytes, None)?.into();
-        self.push("accessors", accessor)
+        accessor["bufferView"] = self.glb.append(&bytes, None)?.into();
+        self.glb.push("accessors", accessor)
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::FileEdit;
+use crate::io::glb::place;
 use crate::io::{Outcome, Refusal};
 use crate::math::{Affine, Transform};
 use crate::{Error, Result};
@@ -34,28 +35,19 @@ impl FileEdit {
     }
 
     fn append_nodes(&mut self, nodes: &[NewNode]) -> Outcome<usize> {
-        let first = self.list("nodes")?.len();
+        let first = self.glb.list("nodes")?.len();
         for (i, node) in nodes.iter().enumerate() {
             let mut json = json!({ "name": node.name });
-            if node.base == Affine::IDENTITY {
-                json["rotation"] = json!(node.local.rotation);
-                json["translation"] = json!(node.local.translation);
-                json["scale"] = json!(node.local.scale);
-            } else {
-                let Transform { rotation, translation, scale } = node.local;
-                let local = crate::math::Affine64::from_trs(rotation, translation, scale);
-                let matrix = Affine::from(crate::math::Affine64::from(&node.base).mul(&local)).to_columns();
-                json["matrix"] = json!(matrix.as_flattened());
-            }
+            place(&mut json, &node.local, &node.base);
             let children: Vec<usize> =
                 (0..nodes.len()).filter(|&c| nodes[c].parent == Some(i)).map(|c| first + c).collect();
             if !children.is_empty() {
                 json["children"] = json!(children);
             }
-            self.list("nodes")?.push(json);
+            self.glb.list("nodes")?.push(json);
         }
-        let scene = self.tree.get("scene").and_then(super::number).unwrap_or(0);
-        let scenes = self.list("scenes")?;
+        let scene = self.glb.tree.get("scene").and_then(super::number).unwrap_or(0);
+        let scenes = self.glb.list("scenes")?;
         if scenes.is_empty() {
             scenes.push(json!({}));
         }
@@ -78,16 +70,7 @@ impl FileEdit {
             let (found, expected) = (inverse_binds.len(), joints.len().max(1));
             return Err(Error::LengthMismatch { what: "inverse binds", found, expected });
         }
-        let bytes: Vec<u8> =
-            inverse_binds.iter().flat_map(|m| m.to_columns()).flatten().flat_map(f32::to_le_bytes).collect();
-        let add = |edit: &mut Self| {
-            let view = edit.append(&bytes, None)?;
-            let count = joints.len();
-            let accessor = json!({ "bufferView": view, "componentType": 5126, "count": count, "type": "MAT4" });
-            let accessor = edit.push("accessors", accessor)?;
-            edit.push("skins", json!({ "name": name, "inverseBindMatrices": accessor, "joints": joints }))
-        };
-        let added: Outcome<usize> = add(self);
+        let added = self.glb.skin(name, joints, inverse_binds);
         added.map_err(|r| super::named(&self.name, r))
     }
 
@@ -96,7 +79,7 @@ impl FileEdit {
     /// # Errors
     /// [`Error::OutOfRange`] when there is no such node.
     pub fn set_skin(&mut self, node: usize, skin: usize) -> Result<()> {
-        let nodes = self.tree.get_mut("nodes").and_then(Value::as_array_mut);
+        let nodes = self.glb.tree.get_mut("nodes").and_then(Value::as_array_mut);
         let count = nodes.as_ref().map_or(0, |n| n.len());
         match nodes.and_then(|n| n.get_mut(node)?.as_object_mut()) {
             Some(json) => {

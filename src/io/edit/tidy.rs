@@ -41,7 +41,7 @@ enum Kind {
 impl FileEdit {
     pub(super) fn references(&mut self) -> References {
         let mut out = References::default();
-        walk(&mut self.tree, &mut |kind, slot| {
+        walk(&mut self.glb.tree, &mut |kind, slot| {
             if let Some(i) = number(slot) {
                 let counts = match kind {
                     Kind::Accessor => &mut out.accessors,
@@ -55,7 +55,7 @@ impl FileEdit {
 
     /// The bytes of buffer 0 that each buffer view covers, sorted and merged.
     pub(super) fn covered(&mut self) -> Outcome<Vec<Range<usize>>> {
-        let length = self.bin.len();
+        let length = self.glb.bin.len();
         let mut out: Vec<Range<usize>> = Vec::new();
         let mut add = |view: &Value, at: usize| {
             if view.get("buffer").and_then(number) != Some(0) {
@@ -69,7 +69,7 @@ impl FileEdit {
             }
             Ok(())
         };
-        for (i, view) in self.tree.get("bufferViews").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        for (i, view) in self.glb.tree.get("bufferViews").and_then(Value::as_array).into_iter().flatten().enumerate() {
             add(view, i)?;
             let extensions = view.get("extensions");
             COMPRESSION.iter().filter_map(|c| extensions?.get(c)).try_for_each(|c| add(c, i))?;
@@ -87,10 +87,10 @@ impl FileEdit {
 
     /// `before`, `covered`: the state before influences were replaced.
     pub(super) fn tidy(&mut self, before: &References, covered: Vec<Range<usize>>) -> Outcome<()> {
-        let tree = Value::Object(std::mem::take(&mut self.tree));
+        let tree = Value::Object(std::mem::take(&mut self.glb.tree));
         let unknown = unknown_reference(&tree);
         if let Value::Object(tree) = tree {
-            self.tree = tree;
+            self.glb.tree = tree;
         }
         if unknown {
             return Ok(());
@@ -106,7 +106,7 @@ impl FileEdit {
 
     /// Removes elements of a list and moves all references to those behind them.
     fn remove(&mut self, list: &str, gone: impl Fn(&usize) -> bool) -> Outcome<()> {
-        let count = self.list(list)?.len();
+        let count = self.glb.list(list)?.len();
         let mut place = Vec::with_capacity(count);
         let mut next = 0;
         for i in 0..count {
@@ -117,12 +117,12 @@ impl FileEdit {
             return Ok(());
         }
         let mut i = 0;
-        self.list(list)?.retain(|_| {
+        self.glb.list(list)?.retain(|_| {
             i += 1;
             !gone(&(i - 1))
         });
         let accessors = list == "accessors";
-        walk(&mut self.tree, &mut |kind, slot| {
+        walk(&mut self.glb.tree, &mut |kind, slot| {
             if matches!(kind, Kind::Accessor) == accessors
                 && let Some(&to) = number(slot).and_then(|i| place.get(i))
             {
@@ -154,7 +154,7 @@ impl FileEdit {
                 view["byteOffset"] = (offset - shift(offset)).into();
             }
         };
-        for view in self.list("bufferViews")? {
+        for view in self.glb.list("bufferViews")? {
             moved(view);
             for extension in COMPRESSION {
                 if let Some(compressed) = view.get_mut("extensions").and_then(|e| e.get_mut(extension)) {
@@ -162,14 +162,14 @@ impl FileEdit {
                 }
             }
         }
-        let mut kept = Vec::with_capacity(self.bin.len());
+        let mut kept = Vec::with_capacity(self.glb.bin.len());
         let mut at = 0;
         for d in dead {
-            kept.extend_from_slice(&self.bin[at..d.start]);
+            kept.extend_from_slice(&self.glb.bin[at..d.start]);
             at = d.end;
         }
-        kept.extend_from_slice(&self.bin[at..]);
-        self.bin = kept;
+        kept.extend_from_slice(&self.glb.bin[at..]);
+        self.glb.bin = kept;
         Ok(())
     }
 }
