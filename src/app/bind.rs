@@ -19,7 +19,7 @@ use super::{Outcome, model, output};
 /// in its rest pose; with --skeleton, under the other file's, in its rest pose.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A .glb, .gltf or .vrm file.
+    /// A .glb, .gltf or .vrm file, or `hand`: the built-in hands.
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// A .glb or .vrm file.
@@ -118,12 +118,9 @@ pub fn run(args: Args) -> Outcome {
     let inputs: Vec<&Path> =
         [Some(&args.input), args.skeleton.as_ref()].into_iter().flatten().map(|p| p.as_path()).collect();
     output::check(&args.output, &inputs, args.force)?;
-    for input in inputs {
-        model::needs_file(input)?;
-    }
     // Not printed: what is wrong with the old influences does not matter any more.
     let character = model::open(&args.input)?;
-    let mut edit = FileEdit::open(&args.input)?;
+    let mut edit = model::edit(&args.input, &character)?;
     for target in targets(&args, &character, &mut edit)? {
         let warnings = target.bind(&mut edit, &args.method(), args.max_influences, args.weights)?;
         let method = if args.method == Method::Heat { "heat" } else { "distance" };
@@ -175,7 +172,7 @@ fn targets(args: &Args, character: &Character, edit: &mut FileEdit) -> Result<Ve
 /// The joints of a file and the nodes above them, parents first.
 fn read_skeleton(path: &Path) -> Result<(Rig, Vec<usize>), Box<dyn Error>> {
     let character = model::open(path)?;
-    let skins = FileEdit::open(path)?.skin_count();
+    let skins = model::edit(path, &character)?.skin_count();
     let joints: Vec<usize> = match character.skins.first().filter(|_| skins > 0) {
         Some(skin) => skin.joints.clone(),
         None => {

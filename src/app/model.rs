@@ -5,6 +5,7 @@ use std::path::Path;
 
 use dermis::Character;
 use dermis::hand::{BuiltHands, HandOptions, hands};
+use dermis::io::FileEdit;
 
 /// Loads the model a command was given and prints its warnings.
 pub fn load(model: &Path) -> Result<Character, Box<dyn Error>> {
@@ -35,12 +36,20 @@ pub fn start() -> Result<Character, Box<dyn Error>> {
     Ok(character)
 }
 
-/// Refuses the built-in hands where a command changes a file.
-pub fn needs_file(model: &Path) -> Result<(), String> {
-    if is_hand(model) {
-        return Err("hand: the built-in hands are not a file to change; give a .glb, .gltf or .vrm file here".into());
-    }
-    Ok(())
+/// The file that a loaded model came from, for a command that changes a copy of it; of the built-in hands, the file they
+/// would be.
+pub fn edit(model: &Path, character: &Character) -> dermis::Result<FileEdit> {
+    if is_hand(model) { edit_of(character) } else { FileEdit::open(model) }
+}
+
+/// A character that is in no file, as the file it would be.
+pub fn edit_of(character: &Character) -> dermis::Result<FileEdit> {
+    edit_of_glb(&character.name, &dermis::io::write_glb(character)?)
+}
+
+/// A GLB that was made here.
+pub fn edit_of_glb(name: &str, glb: &[u8]) -> dermis::Result<FileEdit> {
+    FileEdit::from_bytes(name, glb, &mut |uri| Err(format!("{uri}: is not inside the file")))
 }
 
 /// Loads a model quietly.

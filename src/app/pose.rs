@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use dermis::Character;
-use dermis::io::FileEdit;
 use dermis::pose::{
     Blended, BuiltIn, Channels, Fade, GroupMode, HandChoice, Hands, Outside, PoseSpace, PoseSpaceFile, Side, SpaceState,
 };
@@ -82,9 +81,6 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
         let space = Path::new(&args.space);
         output::check(out, &[&args.model, space], args.force)?;
     }
-    if kind == Some(Kind::Glb) {
-        model::needs_file(&args.model)?;
-    }
     let character = model::load(&args.model)?;
     let mut space = open_space(&args, &character)?;
     if let Some(outside) = args.outside {
@@ -104,7 +100,7 @@ pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
             output::write(out, |to| Ok(to.write_all(text.as_bytes())?))?;
         }
         (Some(out), Some(Kind::Glb)) => {
-            let mut edit = FileEdit::open(&args.model)?;
+            let mut edit = model::edit(&args.model, &character)?;
             edit.set_pose(&character.rig, &blended.pose, "pose")?;
             for warning in edit.warnings() {
                 eprintln!("warning: {warning}");

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use dermis::influence::Report;
-use dermis::io::FileEdit;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::preset::{Redistribute, Settings, Ties, read_priorities};
@@ -16,7 +15,7 @@ use super::{Outcome, model, output, pruning};
 /// Prunes influences to at most a fixed number per vertex; everything else in the file stays as it is.
 #[derive(clap::Args)]
 pub struct Args {
-    /// .glb, .gltf or .vrm files.
+    /// .glb, .gltf or .vrm files, or `hand`: the built-in hands.
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// A .glb (or .vrm) file, or for several inputs a folder.
@@ -66,7 +65,6 @@ impl Args {
 }
 
 pub fn run(args: Args) -> Outcome {
-    args.inputs.iter().try_for_each(|input| model::needs_file(input))?;
     let settings = args.settings()?;
     let targets = targets(&args)?;
     if let Some(report) = &args.report {
@@ -158,8 +156,8 @@ struct Done {
 
 fn prune_file(input: &Path, target: &Path, settings: &Settings) -> Result<Done, Box<dyn Error>> {
     let priorities = &settings.priorities;
-    let character = dermis::io::load(input)?;
-    let mut edit = FileEdit::open(input)?;
+    let character = model::open(input)?;
+    let mut edit = model::edit(input, &character)?;
     let mut warnings = character.warnings.clone();
     warnings.extend_from_slice(edit.warnings());
     let mut used = vec![false; priorities.len()];

@@ -81,7 +81,7 @@ pub struct Context<'a> {
     pub stage: &'a mut Stage,
     /// The file the character came from; `None` for a built-in one.
     pub source: Option<&'a Path>,
-    /// Where the character is in no file yet: what it was made into out of `source`.
+    /// Where the character is in no file yet: what it was made into here.
     pub made: Option<&'a Made>,
     pub gpu: &'a Arc<Opened>,
     pub renderer: &'a Renderer,
@@ -98,13 +98,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// What a changed copy of the character is made of; `None` for a built-in one.
-    pub fn origin(&self) -> Option<Source> {
-        let path = self.source?.to_owned();
-        Some(match self.made {
-            Some(made) => Source::Made(made.glb.clone(), path),
-            None => Source::File(path),
-        })
+    /// What a changed copy of the character is made of.
+    pub fn origin(&self) -> Source {
+        match (self.made, self.source) {
+            (Some(made), path) => Source::Made(made.glb.clone(), path.map(Path::to_owned)),
+            (None, Some(path)) => Source::File(path.to_owned()),
+            (None, None) => Source::Program(self.stage.character.clone()),
+        }
     }
 
     /// Shows an error and goes on.

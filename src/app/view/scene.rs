@@ -22,7 +22,7 @@ use crate::app::device::Opened;
 /// There is always [`Stage::hero`], the character that modes work on. [`Stage::spawn`] adds more of the same rig and meshes:
 /// for crowds, side by side, thumbnails. All are skinned together; [`Stage::shown`] lists those in the picture.
 pub struct Stage {
-    pub character: Character,
+    pub character: Arc<Character>,
     pub skinner: Skinner,
     pub rig: RigId,
     pub parts: Vec<PartId>,
@@ -106,7 +106,7 @@ impl Stage {
         let rest = Pose::rest(&character.rig);
         let ground = Ground { center: [0.0; 3], radius: 10.0, cell: 0.5, color: [0.36, 0.37, 0.39], shadow: 0.45 };
         let mut stage = Self {
-            character,
+            character: Arc::new(character),
             skinner,
             rig,
             parts,

@@ -32,7 +32,7 @@ const LOCKS: [(Lock, &str); 4] = [
 ];
 
 /// The side panel.
-pub fn panel(ui: &mut Ui, desk: &mut Desk, has_file: bool) -> (Vec<Act>, Vec<Wish>) {
+pub fn panel(ui: &mut Ui, desk: &mut Desk) -> (Vec<Act>, Vec<Wish>) {
     let (mut acts, mut wishes) = (Vec::new(), Vec::new());
     space_row(ui, desk, &mut acts, &mut wishes);
     section(ui, "Hands");
@@ -66,9 +66,7 @@ pub fn panel(ui: &mut Ui, desk: &mut Desk, has_file: bool) -> (Vec<Act>, Vec<Wis
         if ui.button("Pose…").on_hover_text("Weights and joints of this pose as JSON").clicked() {
             wishes.push(Wish::SavePose);
         }
-        let copy = ui.add_enabled(has_file, egui::Button::new("Posed copy…"));
-        let copy = copy.on_hover_text("The model's file in this pose, as GLB");
-        if copy.on_disabled_hover_text("The built-in model has no file to copy").clicked() {
+        if ui.button("Posed copy…").on_hover_text("The model in this pose, as GLB").clicked() {
             wishes.push(Wish::SaveModel);
         }
     });

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use dermis::Character;
-use dermis::io::FileEdit;
 use dermis::pose::PoseSpaceFile;
 
 use super::desk::Desk;
@@ -46,9 +45,9 @@ pub fn fulfil(wish: Wish, desk: &mut Desk, context: &Context<'_>, path: &Path) -
             write(path, format!("{value:#}\n").as_bytes())
         }
         Wish::SaveModel => {
-            let source = context.source.ok_or("the built-in model has no file to copy")?;
-            output::check(path, &[source], false).map_err(|e| e.to_string())?;
-            let mut edit = FileEdit::open(source).map_err(|e| e.to_string())?;
+            let source = context.origin();
+            output::check(path, source.path().as_slice(), false).map_err(|e| e.to_string())?;
+            let mut edit = source.edit().map_err(|e| e.to_string())?;
             edit.set_pose(&character.rig, &desk.blended.pose, "pose").map_err(|e| e.to_string())?;
             let warnings = edit.warnings().join("; ");
             let bytes = edit.to_glb().map_err(|e| e.to_string())?;

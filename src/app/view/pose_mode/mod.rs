@@ -115,7 +115,7 @@ impl Mode for PoseMode {
     fn panel(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
         let Some(desk) = &mut self.desk else { return };
         let mut acts = clip::panel(ui, desk, &context.stage.character);
-        let (more, wishes) = desk_ui::panel(ui, desk, context.source.is_some());
+        let (more, wishes) = desk_ui::panel(ui, desk);
         acts.extend(more);
         self.act(&acts, context);
         wishes.into_iter().for_each(|wish| self.wish(wish, context));

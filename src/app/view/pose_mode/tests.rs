@@ -57,7 +57,7 @@ impl Bench {
         self.desk.tick(1.0);
         egui::Panel::left("left").exact_size(270.0).show(ui, |ui| {
             let mut acts = super::clip::panel(ui, &mut self.desk, &self.character);
-            acts.extend(desk_ui::panel(ui, &mut self.desk, true).0);
+            acts.extend(desk_ui::panel(ui, &mut self.desk).0);
             self.act(&acts);
         });
         egui::CentralPanel::default().show(ui, |ui| {

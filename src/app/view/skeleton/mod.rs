@@ -36,8 +36,8 @@ use panel::Ask;
 /// The skeleton of the character on show.
 pub struct Skeleton {
     pub character: Arc<Character>,
-    /// Where a changed copy is made from; `None` for what did not come from a file.
-    pub source: Option<Source>,
+    /// Where a changed copy is made from.
+    pub source: Source,
     /// Posing, where there are joints.
     pub poser: Option<Poser>,
     /// Drawing, where there are none.
@@ -85,7 +85,7 @@ pub enum Click {
 }
 
 impl Skeleton {
-    pub fn new(character: Arc<Character>, source: Option<Source>) -> Self {
+    pub fn new(character: Arc<Character>, source: Source) -> Self {
         Self {
             poser: Poser::new(character.clone()),
             character,
@@ -116,9 +116,8 @@ impl Skeleton {
 
     /// Binds the drawn skeleton.
     pub fn bind(&mut self) {
-        let Some(source) = self.source.clone() else { return };
         self.problem = None;
-        self.job = Some(build::Job::start(self.character.clone(), source, self.draft.now(), self.options));
+        self.job = Some(build::Job::start(self.character.clone(), self.source.clone(), self.draft.now(), self.options));
     }
 
     /// Since when it binds.
@@ -149,7 +148,7 @@ impl Skeleton {
 
     /// True where the character is in no file yet.
     pub fn made(&self) -> bool {
-        matches!(self.source, Some(Source::Made(..)))
+        matches!(self.source, Source::Made(..))
     }
 
     /// True when a pose or a drawing would be lost.

@@ -1,9 +1,7 @@
 //! The skeleton mode in the window.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use dermis::Character;
 use egui::Ui;
 
 use super::panel::panel;
@@ -35,19 +33,7 @@ impl SkeletonMode {
         if self.skeleton.is_some() {
             return;
         }
-        // Without pictures: they are large, and nothing here looks at them.
-        let c = &context.stage.character;
-        let character = Character {
-            name: c.name.clone(),
-            rig: c.rig.clone(),
-            skins: c.skins.clone(),
-            meshes: c.meshes.clone(),
-            parts: c.parts.clone(),
-            clips: c.clips.clone(),
-            humanoid: c.humanoid.clone(),
-            ..Character::default()
-        };
-        let mut skeleton = Skeleton::new(Arc::new(character), context.origin());
+        let mut skeleton = Skeleton::new(context.stage.character.clone(), context.origin());
         skeleton.note = self.note.take().filter(|_| context.made.is_some());
         self.skeleton = Some(skeleton);
         self.surface = None;

@@ -115,14 +115,10 @@ fn posing(ui: &mut Ui, s: &mut Skeleton, asks: &mut Vec<Ask>) {
         });
     }
     section(ui, "Files");
-    let source = s.source.is_some();
-    ui.horizontal_wrapped(|ui| {
-        let save = ui.add_enabled(source, Button::new("Save model…"));
-        let save = save.on_hover_text("A copy of the file in this pose, with a clip of one key");
-        if save.on_disabled_hover_text("This character did not come from a file").clicked() {
-            asks.push(Ask::Save);
-        }
-    });
+    let save = ui.button("Save model…");
+    if save.on_hover_text("A copy of the model in this pose, with a clip of one key").clicked() {
+        asks.push(Ask::Save);
+    }
     ui.horizontal(|ui| {
         let about = "The pose as a sample of a pose space: a new file, or added to one that exists";
         if ui.button("Save sample…").on_hover_text(about).clicked() {
@@ -258,12 +254,10 @@ fn drawing(ui: &mut Ui, s: &mut Skeleton) {
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
         None => {
-            let ready = joints > 0 && s.source.is_some();
-            let why = if joints == 0 { "Place a joint first" } else { "This character did not come from a file" };
             let bind = ui
-                .add_enabled(ready, Button::new("Bind"))
+                .add_enabled(joints > 0, Button::new("Bind"))
                 .on_hover_text("Finds what pulls at each vertex; then pose and save it");
-            if bind.on_disabled_hover_text(why).clicked() {
+            if bind.on_disabled_hover_text("Place a joint first").clicked() {
                 s.bind();
             }
         }

@@ -216,7 +216,7 @@ fn a_drawn_skeleton_binds_poses_and_saves() {
     }
     let character = Arc::new(dermis::io::load(&path).unwrap());
     let source = Source::File(path.clone());
-    let mut s = Skeleton::new(character.clone(), Some(source));
+    let mut s = Skeleton::new(character.clone(), source);
     assert!(s.poser.is_none());
     let places = character.meshes[0].positions.iter().map(|&p| Vec3::from(p));
     let (low, high) = places.fold((Vec3::INFINITY, Vec3::NEG_INFINITY), |(l, h), p| (l.min(p), h.max(p)));
@@ -239,7 +239,7 @@ fn a_drawn_skeleton_binds_poses_and_saves() {
     };
     let none = &mut |uri: &str| Err(format!("{uri} is outside"));
     let model = Arc::new(dermis::io::load_bytes("bound.glb", &bound.glb, none).unwrap());
-    let mut posed = Skeleton::new(model.clone(), Some(Source::Made(bound.glb.clone(), path.clone())));
+    let mut posed = Skeleton::new(model.clone(), Source::Made(bound.glb.clone(), Some(path.clone())));
     let poser = posed.poser.as_mut().unwrap();
     assert_eq!((0..3).map(|j| poser.name(j).to_owned()).collect::<Vec<_>>(), ["root", "joint", "joint_01"]);
     assert!((poser.places()[1] - middle).length() < 1e-4);

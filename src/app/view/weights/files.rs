@@ -66,8 +66,7 @@ impl WeightsMode {
                     let Some(Some(path)) = context.check(answer) else { continue };
                     match pending {
                         Pending::Save(_) => {
-                            let Some(source) = context.origin() else { continue };
-                            let saved = weights.save(&source, &path);
+                            let saved = weights.save(&context.origin(), &path);
                             if let Some(warnings) = context.check(saved) {
                                 self.saved = weights.steps_done();
                                 context.messages.note = Some(said(&path, &warnings));

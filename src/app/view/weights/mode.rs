@@ -215,7 +215,7 @@ impl Mode for WeightsMode {
             ui.label("This model has no skinned mesh: there are no weights to look at.");
             return;
         };
-        let asks = panel(ui, weights, context.source.is_some());
+        let asks = panel(ui, weights);
         ui.add_space(6.0);
         self.playback(ui, context);
         asks.into_iter().for_each(|ask| self.ask(ask, context));

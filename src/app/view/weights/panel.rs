@@ -1,7 +1,7 @@
 //! The side panel of the weights mode.
 
 use dermis::influence::Influence;
-use egui::{Button, ComboBox, RichText, ScrollArea, Slider, Ui};
+use egui::{ComboBox, RichText, ScrollArea, Slider, Ui};
 
 use super::edit::Stroke;
 use super::field::legend_number;
@@ -41,8 +41,8 @@ pub enum Ask {
     Look(Chosen),
 }
 
-/// Draws the panel; `source` is true when the character came from a file that a copy can be made of.
-pub fn panel(ui: &mut Ui, w: &mut Weights, source: bool) -> Vec<Ask> {
+/// Draws the panel.
+pub fn panel(ui: &mut Ui, w: &mut Weights) -> Vec<Ask> {
     let mut asks = Vec::new();
     show(ui, w, &mut asks);
     if w.show == Show::Bone {
@@ -61,7 +61,7 @@ pub fn panel(ui: &mut Ui, w: &mut Weights, source: bool) -> Vec<Ask> {
     settings(ui, w);
     report(ui, w, &mut asks);
     section(ui, "Files");
-    files(ui, source, &mut asks);
+    files(ui, &mut asks);
     if let Some(problem) = w.problem.clone() {
         ui.add_space(4.0);
         ui.colored_label(ui.visuals().error_fg_color, problem);
@@ -202,11 +202,10 @@ fn report(ui: &mut Ui, w: &Weights, asks: &mut Vec<Ask>) {
     }
 }
 
-fn files(ui: &mut Ui, source: bool, asks: &mut Vec<Ask>) {
+fn files(ui: &mut Ui, asks: &mut Vec<Ask>) {
     ui.horizontal_wrapped(|ui| {
-        let save = ui.add_enabled(source, Button::new("Save model…"));
-        let save = save.on_hover_text("A copy of the file with these weights; everything else in it unchanged");
-        if save.on_disabled_hover_text("This character did not come from a file").clicked() {
+        let save = ui.button("Save model…");
+        if save.on_hover_text("A copy of the model with these weights; everything else in it unchanged").clicked() {
             asks.push(Ask::Save);
         }
         if ui.button("Compare…").on_hover_text("With the weights in another file of the same mesh").clicked() {

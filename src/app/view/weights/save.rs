@@ -16,7 +16,7 @@ impl Weights {
         if !like_glb {
             return Err(format!("{}: the name must end in .glb or .vrm", target.display()).into());
         }
-        output::check(target, &[source.path()], false)?;
+        output::check(target, source.path().as_slice(), false)?;
         let mut edit = source.edit()?;
         for (at, sheet) in self.sheets.iter().enumerate() {
             if self.prune || self.editors[at].can_undo() {

@@ -231,7 +231,7 @@ fn the_panel_prunes_and_edits() {
     let mut harness = Harness::builder().with_size([280.0, 1100.0]).build_ui_state(
         |ui, w: &mut Weights| {
             w.poll();
-            panel::panel(ui, w, true);
+            panel::panel(ui, w);
         },
         weights(),
     );
