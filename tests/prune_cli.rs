@@ -249,3 +249,23 @@ fn bound_to_its_own_and_to_another_skeleton() {
         assert!((0..3).all(|k| (at[k] - was[k]).abs() < 1e-3), "{at:?} {was:?}");
     }
 }
+
+#[test]
+fn the_built_in_hands_are_changed_like_a_file() {
+    let folder = scratch("hand");
+    let [pruned, bound, posed] = ["pruned.glb", "bound.glb", "posed.glb"].map(|name| folder.join(name));
+    done(&dermis(&[&"prune", &"hand", &"-o", &pruned, &"--max-influences", &"2"]));
+    let read = dermis::io::load(&pruned).unwrap();
+    assert_eq!(read.meshes[0].influences.max_per_vertex(), 2);
+    assert_eq!((read.skins[0].joints.len(), read.clips.len(), read.images.len()), (50, 2, 3));
+
+    done(&dermis(&[&"bind", &"hand", &"-o", &bound, &"--method", &"distance", &"--max-influences", &"1"]));
+    let read = dermis::io::load(&bound).unwrap();
+    assert_eq!(read.meshes[0].influences.max_per_vertex(), 1);
+
+    done(&dermis(&[&"pose", &"hand", &"--at", &"1,0", &"-o", &posed]));
+    let posed = dermis::io::load(&posed).unwrap();
+    assert_eq!(posed.clips.last().unwrap().name, "pose");
+    let finger = posed.rig.find("index-finger-phalanx-proximal_left").unwrap();
+    assert_ne!(posed.rig.nodes[finger].rest, read.rig.nodes[finger].rest);
+}

@@ -41,6 +41,8 @@ pub mod picture;
 mod play;
 mod pose_mode;
 mod projection;
+#[cfg(test)]
+mod saving_tests;
 pub mod scene;
 mod session;
 mod settings;

@@ -66,7 +66,7 @@ impl Glb {
     }
 
     /// The file's bytes.
-    pub fn to_bytes(mut self) -> Outcome<Vec<u8>> {
+    pub fn into_bytes(mut self) -> Outcome<Vec<u8>> {
         self.pad();
         if !self.bin.is_empty() {
             let length = self.bin.len();

@@ -125,7 +125,7 @@ fn a_file_is_read_again_and_looked_at_as_before() {
     shows(&mut h, "one");
     let mine = Orbit { yaw: 0.5, ..Orbit::default() };
     h.state_mut().orbit = mine;
-    h.state_mut().stage.as_mut().unwrap().character.name = "old".into();
+    std::sync::Arc::make_mut(&mut h.state_mut().stage.as_mut().unwrap().character).name = "old".into();
     h.key_press_modifiers(Modifiers::COMMAND, Key::R);
     h.run_steps(2);
     act(&mut h);

@@ -86,7 +86,7 @@ impl FileEdit {
     /// [`Error::Format`] when a change does not fit the file, or the result is past 4 GiB.
     pub fn to_glb(mut self) -> Result<Vec<u8>> {
         let placed = self.place_influences();
-        placed.and_then(|()| self.glb.to_bytes()).map_err(|r| named(&self.name, r))
+        placed.and_then(|()| self.glb.into_bytes()).map_err(|r| named(&self.name, r))
     }
 
     /// The number `key` of element `index` of a list.

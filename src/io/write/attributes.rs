@@ -50,6 +50,11 @@ impl<'a> Streams<'a> {
             let view = glb.once(&mut self.tangents.1, self.tangents.0)?;
             out.insert("TANGENT".into(), glb.floats::<4>(view, vertices)?.into());
         }
+        if mesh.uvs[0].is_empty() && !mesh.uvs[1].is_empty() {
+            // Sets count from 0 without a gap; without a view all of it is 0.
+            let zeros = json!({ "componentType": F32, "count": vertices.len(), "type": "VEC2" });
+            out.insert("TEXCOORD_0".into(), glb.push("accessors", zeros)?.into());
+        }
         for (set, uvs) in mesh.uvs.iter().enumerate().filter(|(_, uvs)| !uvs.is_empty()) {
             let view = glb.once(&mut painted.uvs[set], uvs)?;
             out.insert(format!("TEXCOORD_{set}"), glb.floats::<2>(view, vertices)?.into());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::attributes::{Painted, Streams, check_painted};
-use super::{begin, element, surfaces};
+use super::{begin, element, scene, surfaces};
 use crate::character::{Mesh, Primitive};
 use crate::gpu::SkinnedVertices;
 use crate::io::Outcome;
@@ -28,7 +28,7 @@ pub fn bake_glb(character: &Character, skinned: &[SkinnedVertices]) -> Result<Ve
     }
     let mut glb = begin();
     let mut shared = HashMap::new();
-    let mut count = 0;
+    let mut nodes = Vec::with_capacity(skinned.len());
     for (part, vertices) in character.parts.iter().zip(skinned) {
         let mesh = element(&character.meshes, "mesh", part.mesh)?;
         let primitives = primitives(&mut glb, character, mesh, vertices, shared.entry(part.mesh).or_default())?;
@@ -36,12 +36,11 @@ pub fn bake_glb(character: &Character, skinned: &[SkinnedVertices]) -> Result<Ve
             continue;
         }
         let index = glb.push("meshes", json!({ "name": mesh.name, "primitives": primitives }))?;
-        glb.push("nodes", json!({ "name": part.name, "mesh": index }))?;
-        count += 1;
+        nodes.push(glb.push("nodes", json!({ "name": part.name, "mesh": index }))?);
     }
-    glb.tree["scenes"] = json!([{ "nodes": (0..count).collect::<Vec<usize>>() }]);
+    scene(&mut glb, &character.name, &nodes);
     surfaces::put(&mut glb, character)?;
-    Ok(glb.to_bytes()?)
+    Ok(glb.into_bytes()?)
 }
 
 /// What is written once for a mesh that several parts show.

@@ -24,13 +24,15 @@ pub use bake::bake_glb;
 ///
 /// What differs when it is read again:
 /// - Joints of a skin that have no common ancestor, which glTF asks for, get one, with the character's name.
-/// - A node with a [`base`](crate::character::RigNode::base) that is also turned or animated becomes two, the base above.
+/// - A node with a [`base`](crate::character::RigNode::base) that is also turned or animated becomes two, the base above;
+///   the base is a matrix, though glTF asks for matrices without shear.
 /// - Tangents are written where they were authored, and for normal maps and morph targets that need them: there they
 ///   count as authored, and vertices that reading had split stay apart.
 /// - Influences go through [`clean`](crate::influence::clean). A part that is [`rigid`](crate::character::Part::rigid) but
 ///   has an inverse bind is shown under its skin.
 /// - Of several channels for one target the last is kept; a clip without any is left out, and a clip lasts as long as
 ///   its last key. Keys at the same time are moved apart by the smallest step a number can make.
+/// - Texture coordinates 1 without set 0 get a set 0 of zeros.
 /// - Vertices that no triangle uses are written as points if their primitive has no triangles; vertices outside all
 ///   primitives are left out. A mesh without primitives is one primitive.
 ///
@@ -52,7 +54,7 @@ pub fn write_glb(character: &Character) -> Result<Vec<u8>> {
     layout.put(&mut glb, character, &meshes)?;
     clips::put(&mut glb, character, &layout)?;
     surfaces::put(&mut glb, character)?;
-    Ok(glb.to_bytes()?)
+    Ok(glb.into_bytes()?)
 }
 
 fn check(character: &Character) -> Result<()> {
@@ -81,9 +83,20 @@ fn begin() -> Glb {
     let mut glb = Glb::default();
     let generator = concat!("dermis ", env!("CARGO_PKG_VERSION"));
     glb.tree.insert("asset".into(), json!({ "version": "2.0", "generator": generator }));
-    glb.tree.insert("scene".into(), 0.into());
-    glb.tree.insert("scenes".into(), json!([{}]));
     glb
+}
+
+/// Makes nodes the roots of the only scene; there is none without them.
+fn scene(glb: &mut Glb, name: &str, roots: &[usize]) {
+    if roots.is_empty() {
+        return;
+    }
+    let mut scene = json!({ "nodes": roots });
+    if !name.is_empty() {
+        scene["name"] = name.into();
+    }
+    glb.tree.insert("scene".into(), 0.into());
+    glb.tree.insert("scenes".into(), json!([scene]));
 }
 
 fn element<'a, T>(list: &'a [T], what: &'static str, index: usize) -> Result<&'a T> {

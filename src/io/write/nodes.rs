@@ -1,8 +1,8 @@
 //! Which node of the file is which node of the rig, and which shows which part.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::element;
+use super::{element, scene};
 use crate::character::{Part, Target};
 use crate::io::Outcome;
 use crate::io::glb::{Glb, place};
@@ -173,14 +173,7 @@ impl Layout {
             let joints: Vec<usize> = skin.joints.iter().map(|&j| self.rig[j]).collect();
             glb.skin(&skin.name, &joints, &skin.inverse_binds)?;
         }
-        let mut scene = json!({});
-        if !character.name.is_empty() {
-            scene["name"] = character.name.as_str().into();
-        }
-        if !roots.is_empty() {
-            scene["nodes"] = json!(roots);
-        }
-        glb.tree["scenes"] = Value::Array(vec![scene]);
+        scene(glb, &character.name, &roots);
         Ok(())
     }
 }

@@ -37,6 +37,12 @@ fn body() -> Character {
     }
 }
 
+/// Of a character that is in no file.
+fn skeleton(character: Character) -> Skeleton {
+    let character = Arc::new(character);
+    Skeleton::new(character.clone(), Source::Program(character))
+}
+
 struct Picture {
     skeleton: Skeleton,
     view: Projection,
@@ -67,7 +73,7 @@ fn click(harness: &mut Harness<'static, Picture>, at: egui::Pos2) {
 
 #[test]
 fn clicks_place_joints_in_the_middle_and_drags_move_them() {
-    let mut h = harness(Skeleton::new(Arc::new(body()), None));
+    let mut h = harness(skeleton(body()));
     let view = look();
     let at = |x: f32, y: f32| view.screen(Vec3::new(x, y, 0.0)).unwrap();
     click(&mut h, at(-0.6, 0.0));
@@ -106,7 +112,7 @@ fn clicks_place_joints_in_the_middle_and_drags_move_them() {
 
 #[test]
 fn the_drawing_panel_renames_hangs_and_deletes() {
-    let mut s = Skeleton::new(Arc::new(body()), None);
+    let mut s = skeleton(body());
     let mut draft = Draft::default();
     draft.place([0.0; 3], None);
     draft.place([0.5, 0.0, 0.0], Some(0));
@@ -157,7 +163,7 @@ pub(super) fn arm() -> Character {
 
 #[test]
 fn a_bone_is_chosen_and_turned_with_undo() {
-    let mut h = harness(Skeleton::new(Arc::new(arm()), None));
+    let mut h = harness(skeleton(arm()));
     let view = look();
     // The bone of "lower" goes from the origin up.
     click(&mut h, view.screen(Vec3::new(0.0, 0.3, 0.0)).unwrap());
@@ -192,7 +198,7 @@ fn a_bone_is_chosen_and_turned_with_undo() {
 
 #[test]
 fn length_and_thickness_move_what_hangs_on_a_bone() {
-    let mut s = Skeleton::new(Arc::new(arm()), None);
+    let mut s = skeleton(arm());
     let poser = s.poser.as_mut().unwrap();
     poser.set_shape(1, 2.0, 0.5, true);
     poser.set_shape(1, 1.5, 9.0, true);
@@ -208,7 +214,6 @@ fn length_and_thickness_move_what_hangs_on_a_bone() {
 
 #[test]
 fn a_drawn_skeleton_binds_poses_and_saves() {
-    use crate::app::view::source::Source;
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/models/MorphStressTest.gltf");
     if !path.exists() {
         eprintln!("NOT RUN: {} does not exist", path.display());
