@@ -5,6 +5,8 @@ use std::sync::mpsc::Sender;
 
 use egui::{Context, Id, Key, Modal};
 
+use super::panel::named;
+
 /// Somebody wants the path of a file.
 pub struct Ask {
     title: String,
@@ -29,7 +31,7 @@ impl Ask {
             ui.heading(&self.title);
             ui.weak("This system has no file dialog (zenity or a desktop portal). Type the path.");
             ui.add_space(4.0);
-            let edit = ui.add(egui::TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY));
+            let edit = named(ui.add(egui::TextEdit::singleline(&mut self.text).desired_width(f32::INFINITY)), "path");
             if std::mem::take(&mut self.fresh) {
                 edit.request_focus();
             }

@@ -105,6 +105,29 @@ impl Company {
         Ok(())
     }
 
+    /// Says which is which, where two stand side by side.
+    pub fn overlay(&self, ui: &Ui, context: &Context<'_>) {
+        if !self.split {
+            return;
+        }
+        let name = |method| if method == Method::Linear { "linear" } else { "dual quaternion" };
+        let other = if self.method == Method::Linear { Method::DualQuaternion } else { Method::Linear };
+        let visuals = &ui.visuals().widgets.noninteractive;
+        for (placed, method) in context.stage.shown.iter().zip([self.method, other]) {
+            let [x, _, z] = placed.transform.rows.map(|row| row[3]);
+            let foot = glam::Vec3::new(x, context.stage.ground.center[1], z);
+            let Some(at) = context.projection.screen(foot) else { continue };
+            let text = ui.painter().layout_no_wrap(
+                name(method).into(),
+                egui::FontId::proportional(14.0),
+                visuals.text_color(),
+            );
+            let at = egui::Align2::CENTER_TOP.anchor_size(at + egui::vec2(0.0, 10.0), text.size());
+            ui.painter().rect_filled(at.expand2(egui::vec2(6.0, 3.0)), 4, ui.visuals().window_fill);
+            ui.painter().galley(at.min, text, visuals.text_color());
+        }
+    }
+
     fn assemble(&mut self, context: &mut Context<'_>) -> Result<()> {
         let stage = &mut *context.stage;
         self.others.drain(..).try_for_each(|c| stage.skinner.despawn(c))?;

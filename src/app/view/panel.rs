@@ -1,6 +1,6 @@
 //! What the side panel shows in every tab, and the messages over the picture.
 
-use egui::{Align, Color32, Layout, RichText, Ui};
+use egui::{Align, Color32, Layout, Response, RichText, Ui};
 
 use super::mode::{Messages, Request};
 use super::scene::Stage;
@@ -172,6 +172,12 @@ pub fn messages(ui: &Ui, loading: Option<&str>, messages: &mut Messages) {
             }
         });
     });
+}
+
+/// Names a widget that has no text of its own, for screen readers and tests.
+pub fn named(response: Response, name: &str) -> Response {
+    response.ctx.accesskit_node_builder(response.id, |node| node.set_label(name));
+    response
 }
 
 /// A heading with a line above it.

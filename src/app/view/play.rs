@@ -6,7 +6,7 @@ use egui::{Align, Layout, Ui};
 
 use super::company::Company;
 use super::mode::{Context, Mode};
-use super::panel::section;
+use super::panel::{named, section};
 use super::scene::Stage;
 
 /// What the tab shows and changes.
@@ -85,6 +85,10 @@ impl Mode for Play {
             self.drive(context);
         }
         context.stage.seconds = self.time;
+    }
+
+    fn overlay(&mut self, ui: &mut Ui, context: &mut Context<'_>) {
+        self.company.overlay(ui, context);
     }
 
     fn keys(&mut self, input: &mut egui::InputState, context: &mut Context<'_>) {
@@ -195,7 +199,7 @@ impl Play {
             let rest = ui.available_width() - 58.0;
             ui.spacing_mut().slider_width = rest.max(40.0);
             let slider = egui::Slider::new(&mut self.time, 0.0..=duration.max(1e-3)).show_value(false);
-            if ui.add(slider).changed() {
+            if named(ui.add(slider), "time").changed() {
                 self.playing = false;
             }
             ui.label(format!("{:.2} s", self.time));
@@ -203,8 +207,8 @@ impl Play {
         ui.horizontal(|ui| {
             ui.checkbox(&mut self.looping, "Loop");
             ui.spacing_mut().slider_width = 70.0;
-            ui.add(egui::Slider::new(&mut self.speed, 0.1..=4.0).logarithmic(true).suffix("×").max_decimals(2))
-                .on_hover_text("Speed");
+            let slider = egui::Slider::new(&mut self.speed, 0.1..=4.0).logarithmic(true).suffix("×").max_decimals(2);
+            named(ui.add(slider), "speed").on_hover_text("Speed");
         });
         ui.horizontal(|ui| {
             ui.spacing_mut().slider_width = 70.0;
@@ -242,7 +246,8 @@ impl Play {
                 for (i, (weight, target)) in weights.iter_mut().zip(targets).enumerate() {
                     let name = if target.name.is_empty() { format!("target {i}") } else { target.name.clone() };
                     ui.horizontal(|ui| {
-                        if ui.add(egui::Slider::new(weight, 0.0..=1.0).max_decimals(2)).changed() {
+                        let slider = egui::Slider::new(weight, 0.0..=1.0).max_decimals(2);
+                        if named(ui.add(slider), &name).changed() {
                             changed = Some(part);
                         }
                         ui.add(egui::Label::new(name.as_str()).truncate()).on_hover_text(name);
@@ -283,6 +288,59 @@ mod tests {
 
     use crate::app::view::shell::Shell;
     use crate::app::view::testing;
+
+    fn slider<'a>(h: &'a Harness<'static, Shell>, name: &'a str) -> egui_kittest::Node<'a> {
+        h.get_by_role_and_label(egui::accesskit::Role::Slider, name)
+    }
+
+    #[test]
+    fn clips_are_scrubbed_slowed_and_ended_and_crowds_gather() {
+        let size = egui::vec2(960.0, 1200.0);
+        let mut h = testing::harness(testing::shell_with(size, testing::small_hands()), size);
+        let now = |h: &Harness<'static, Shell>| h.state().stage.as_ref().unwrap().seconds;
+        h.run_steps(4);
+        let start = now(&h);
+        h.run_steps(4);
+        // 50 ms a frame.
+        assert!((now(&h) - start - 0.2).abs() < 1e-9, "{start} {}", now(&h));
+        slider(&h, "speed").set_value_accesskit(0.5);
+        h.run_steps(1);
+        let start = now(&h);
+        h.run_steps(4);
+        assert!((now(&h) - start - 0.1).abs() < 1e-6, "{start} {}", now(&h));
+        // Scrubbing pauses; the slider's steps are small.
+        slider(&h, "time").focus();
+        h.run_steps(1);
+        h.key_press(egui::Key::ArrowRight);
+        h.run_steps(1);
+        let scrubbed = now(&h);
+        h.run_steps(4);
+        assert_eq!(now(&h), scrubbed);
+        // Without a loop it ends where the clip does, and begins again.
+        h.get_by_label("Loop").click();
+        slider(&h, "speed").set_value_accesskit(4.0);
+        h.run_steps(2);
+        // The first one is the tab.
+        h.get_all_by_label("Play").last().unwrap().click();
+        h.run_steps(60);
+        let duration = f64::from(h.state().stage.as_ref().unwrap().character.clips[0].duration);
+        assert_eq!(now(&h), duration);
+        h.key_press(egui::Key::Space);
+        h.run_steps(3);
+        assert!(now(&h) < 0.5 * duration);
+
+        slider(&h, "characters").set_value_accesskit(12.0);
+        h.run_steps(3);
+        let stage = h.state().stage.as_ref().unwrap();
+        let crowd: Vec<_> = stage.shown.iter().map(|p| p.character).collect();
+        assert!(crowd.len() == 12 && crowd.iter().all(|&c| stage.skinner.vertices(c, 0).is_ok()));
+        slider(&h, "characters").set_value_accesskit(1.0);
+        h.run_steps(3);
+        let stage = h.state().stage.as_ref().unwrap();
+        assert_eq!(stage.shown.len(), 1);
+        assert!(crowd[1..].iter().all(|&c| stage.skinner.vertices(c, 0).is_err()), "they are gone");
+        assert!(h.state().messages.problem.is_none(), "{:?}", h.state().messages.problem);
+    }
 
     #[test]
     fn clips_fade_methods_switch_and_two_stand_side_by_side() {

@@ -44,7 +44,7 @@ pub fn harness(shell: Shell, size: egui::Vec2) -> Harness<'static, Shell> {
         shell.poll();
         shell.ui(ui, 0.05);
     };
-    Harness::builder().with_size(size).with_accessibility_check(false).build_ui_state(ui, shell)
+    Harness::builder().with_size(size).build_ui_state(ui, shell)
 }
 
 /// Frames until something is true.

@@ -7,6 +7,7 @@ use super::clip::FromClip;
 use super::desk::Act;
 use super::desk_ui::Wish;
 use super::setup::Setup;
+use crate::app::view::panel::named;
 
 /// Fills the menu; `rename` is the name being edited and whose it is, the others what is asked for besides acts.
 pub fn corner(
@@ -50,7 +51,7 @@ pub fn corner(
         if rename.0 != sample {
             *rename = (sample, name.clone());
         }
-        let edit = ui.add(egui::TextEdit::singleline(&mut rename.1).desired_width(110.0));
+        let edit = named(ui.add(egui::TextEdit::singleline(&mut rename.1).desired_width(110.0)), "name of the pose");
         let enter = edit.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
         if (ui.button("Rename").clicked() || enter) && rename.1 != *name {
             acts.push(Act::Rename(sample, rename.1.clone()));

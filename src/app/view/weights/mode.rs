@@ -15,6 +15,7 @@ use super::files::Pending;
 use super::panel::panel;
 use super::{Legend, Show, Weights, mark};
 use crate::app::view::mode::{Context, Mode};
+use crate::app::view::panel::named;
 use crate::app::view::pick::{Ray, Surface, pick};
 
 /// The weights tab.
@@ -166,7 +167,7 @@ impl WeightsMode {
                 }
                 ui.spacing_mut().slider_width = (ui.available_width() - 60.0).max(40.0);
                 let slider = egui::Slider::new(&mut self.time, 0.0..=f64::from(clip.duration.max(1e-3)));
-                if ui.add(slider.show_value(false)).changed() {
+                if named(ui.add(slider.show_value(false)), "time").changed() {
                     self.playing = false;
                 }
                 ui.label(format!("{:.2} s", self.time));
