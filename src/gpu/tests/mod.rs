@@ -7,6 +7,7 @@ mod dual_pose;
 mod frames;
 mod history;
 mod host;
+mod joints;
 mod layout;
 mod math;
 mod matrix;
