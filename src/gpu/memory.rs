@@ -124,6 +124,14 @@ impl std::ops::Add for Usage {
 }
 
 impl Skinner {
+    /// Gives back the pages of assets and outputs that nothing is in any more, as after a level; returns their bytes. Other pages
+    /// stay where they are; tables that all characters share keep their size. What the GPU still works on is freed after it.
+    pub fn trim(&mut self) -> u64 {
+        let groups = &mut self.frame.skin_groups;
+        let assets = self.assets.trim(|page| groups.retain(|g| g.0 != page));
+        assets + self.outputs.trim(|page| groups.retain(|g| g.1 != page))
+    }
+
     /// Bytes of GPU memory, by kind.
     pub fn memory(&self) -> Memory {
         let (bounds, boxes_on_their_way) = self.boxes.as_ref().map(|b| b.usage()).unwrap_or_default();

@@ -39,6 +39,13 @@ pub(crate) struct Page {
     ranges: Ranges,
 }
 
+impl Page {
+    /// True for the place of a page that was given back.
+    fn is_gone(&self) -> bool {
+        self.buffers.is_empty()
+    }
+}
+
 /// Pages of one kind.
 #[derive(Debug)]
 pub(crate) struct Pages {
@@ -67,12 +74,13 @@ impl Pages {
                 limit: u64::from(self.largest),
             });
         }
-        for (i, page) in self.pages.iter_mut().enumerate() {
+        for (i, page) in self.pages.iter_mut().enumerate().filter(|(_, p)| !p.is_gone()) {
             if let Some(start) = page.ranges.allocate(count) {
                 return Ok(Place { page: i as u32, start, count });
             }
         }
-        let doubled = self.pages.last().map_or(self.kind.first_capacity, |p| p.ranges.capacity().saturating_mul(2));
+        let largest = self.pages.iter().map(|p| p.ranges.capacity()).max().unwrap_or(0);
+        let doubled = largest.saturating_mul(2).max(self.kind.first_capacity);
         let wanted = doubled.max(count).min(self.largest);
         let bytes = self.bytes_per_element();
         let capacity = self.budget.capacity(u64::from(count), u64::from(wanted), bytes) as u32;
@@ -87,8 +95,25 @@ impl Pages {
         });
         let mut page = Page { buffers: buffers.collect(), ranges: Ranges::new(capacity) };
         let start = page.ranges.allocate(count).unwrap_or(0);
-        self.pages.push(page);
-        Ok(Place { page: self.pages.len() as u32 - 1, start, count })
+        // Numbers of pages are for ever: one that was given back is filled again.
+        let index = self.pages.iter().position(Page::is_gone).unwrap_or(self.pages.len());
+        match self.pages.get_mut(index) {
+            Some(gone) => *gone = page,
+            None => self.pages.push(page),
+        }
+        Ok(Place { page: index as u32, start, count })
+    }
+
+    /// Gives back pages that nothing is in; bytes. `gone` is told their numbers.
+    pub fn trim(&mut self, mut gone: impl FnMut(u32)) -> u64 {
+        let (bytes, mut freed) = (self.bytes_per_element(), 0);
+        for (i, page) in self.pages.iter_mut().enumerate().filter(|(_, p)| !p.is_gone() && p.ranges.used() == 0) {
+            freed += u64::from(page.ranges.capacity()) * bytes;
+            *page = Page { buffers: Vec::new(), ranges: Ranges::new(0) };
+            gone(i as u32);
+        }
+        self.budget.give(freed);
+        freed
     }
 
     fn bytes_per_element(&self) -> u64 {

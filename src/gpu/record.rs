@@ -30,7 +30,7 @@ pub(super) struct Frame {
     /// Workgroups a dispatch may have per dimension; larger grids fold to 2-D.
     pub largest_grid: u32,
     /// (asset page, output page, bind group).
-    skin_groups: Vec<(u32, u32, wgpu::BindGroup)>,
+    pub skin_groups: Vec<(u32, u32, wgpu::BindGroup)>,
     pose_group: Option<wgpu::BindGroup>,
     dispatches: Vec<Dispatch>,
     /// The dispatch that empties boxes, after those in the uniforms; and its pipeline.

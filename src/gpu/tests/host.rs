@@ -240,3 +240,67 @@ fn the_budget_refuses_and_what_is_there_works_on() {
     skinner.despawn(live[1]).unwrap();
     skinner.spawn(rig_id, &[body.into()]).unwrap();
 }
+
+#[test]
+fn empty_pages_are_given_back_and_filled_again() {
+    let (device, queue) = device();
+    let descriptor = SkinnerDescriptor { bounds: true, memory_budget: Some(64 << 20), ..Default::default() };
+    let mut skinner = Skinner::new(&device, &descriptor).unwrap();
+    assert_eq!(skinner.trim(), 0);
+    let kind = MeshKind { vertices: 4001, ..KIND };
+    let scene = Scene::new(&[kind], 1, 31);
+    let rig_id = add_rig(&mut skinner, 7);
+    let body = skinner.add_mesh(&queue, &scene.meshes[0].mesh).unwrap();
+    let pose = palette(7, false, &mut Random::new(3));
+    let spawn = |skinner: &mut Skinner| {
+        let c = skinner.spawn(rig_id, &[body.into()]).unwrap();
+        skinner.drive(c, Drive::Palette(0, &pose)).unwrap();
+        c
+    };
+    let read = |s: &Skinner, c| read_vertices(&device, &queue, &s.vertices(c, 0).unwrap()).unwrap();
+    let mut crowd: Vec<_> = (0..40).map(|_| spawn(&mut skinner)).collect();
+    frame(&device, &queue, &mut skinner, 0.0);
+    let expected = read(&skinner, crowd[0]);
+    let full = skinner.memory().outputs;
+    let pages = |s: &Skinner, crowd: &[_]| crowd.iter().map(|&c| s.vertices(c, 0).unwrap().page).collect::<Vec<u32>>();
+    let last = *pages(&skinner, &crowd).iter().max().unwrap();
+    assert!(last >= 1, "{last}");
+    assert_eq!(skinner.trim(), 0, "somebody is in every page");
+
+    // The last page's characters stay, and move in the frame in which the others' pages go.
+    let staying: Vec<bool> = pages(&skinner, &crowd).iter().map(|&p| p == last).collect();
+    let moved = palette(7, false, &mut Random::new(4));
+    for (&c, _) in crowd.iter().zip(&staying).filter(|(_, stays)| **stays) {
+        skinner.drive(c, Drive::Palette(0, &moved)).unwrap();
+    }
+    skinner.prepare(&device, &queue, 1.0);
+    let mut kept = staying.iter();
+    crowd.retain(|&c| *kept.next().unwrap() || skinner.despawn(c).is_err());
+    let freed = skinner.trim();
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    skinner.record(&mut encoder);
+    queue.submit([encoder.finish()]);
+    let left = skinner.memory().outputs;
+    assert!(freed > 0 && left.allocated == full.allocated - freed, "{freed} {full:?} {left:?}");
+    for &c in &crowd {
+        compare_one(&scene.meshes[0], &moved, &[0.0, 0.0], Method::Linear, &read(&skinner, c)).unwrap();
+    }
+    // Room is made anew in the same places, and is as good.
+    let newcomers: Vec<_> = (0..20).map(|_| spawn(&mut skinner)).collect();
+    assert!(pages(&skinner, &newcomers).iter().any(|&p| p < last));
+    frame(&device, &queue, &mut skinner, 2.0);
+    assert!(newcomers.iter().all(|&c| read(&skinner, c) == expected));
+    for c in crowd.into_iter().chain(newcomers) {
+        skinner.despawn(c).unwrap();
+    }
+    skinner.remove_mesh(body).unwrap();
+    assert!(skinner.trim() > 0);
+    let memory = skinner.memory();
+    assert_eq!((memory.outputs, memory.assets), Default::default());
+    // And all of it once more, within the budget.
+    let body = skinner.add_mesh(&queue, &scene.meshes[0].mesh).unwrap();
+    let again = skinner.spawn(rig_id, &[body.into()]).unwrap();
+    skinner.drive(again, Drive::Palette(0, &pose)).unwrap();
+    frame(&device, &queue, &mut skinner, 3.0);
+    assert_eq!(read(&skinner, again), expected);
+}
