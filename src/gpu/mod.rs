@@ -7,6 +7,7 @@
 mod bounds;
 mod character;
 mod clips;
+mod collect;
 mod dual;
 mod frame;
 mod joints;
