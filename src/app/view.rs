@@ -23,9 +23,6 @@
 //! - Long work: `context.jobs.start`, keep the [`jobs::Job`], look with `take` in `tick` or `panel`. File dialogs are jobs.
 //! - Undo: keep an [`undo::Undo`] of your own steps; say in `unsaved` what would be lost.
 
-// What the coming tabs use.
-#![allow(dead_code)]
-
 mod app;
 mod asking;
 pub mod camera;

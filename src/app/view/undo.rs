@@ -10,27 +10,21 @@ pub struct Undo<Step> {
     steps: Vec<Step>,
     /// Steps before this one are done, the rest taken back.
     done: usize,
-    /// `done` when everything was last saved; `None` when that state cannot be reached any more.
-    saved: Option<usize>,
 }
 
 impl<Step> Default for Undo<Step> {
     fn default() -> Self {
-        Self { steps: Vec::new(), done: 0, saved: Some(0) }
+        Self { steps: Vec::new(), done: 0 }
     }
 }
 
 impl<Step> Undo<Step> {
     /// Remembers a step that was just done; what was taken back before is forgotten.
     pub fn push(&mut self, step: Step) {
-        if self.saved.is_some_and(|s| s > self.done) {
-            self.saved = None;
-        }
         self.steps.truncate(self.done);
         self.steps.push(step);
         if self.steps.len() > MOST {
             self.steps.remove(0);
-            self.saved = self.saved.and_then(|s| s.checked_sub(1));
         }
         self.done = self.steps.len();
     }
@@ -56,25 +50,6 @@ impl<Step> Undo<Step> {
     pub fn can_undo(&self) -> bool {
         self.done > 0
     }
-
-    pub fn can_redo(&self) -> bool {
-        self.done < self.steps.len()
-    }
-
-    /// Everything is saved as it is now.
-    pub fn saved(&mut self) {
-        self.saved = Some(self.done);
-    }
-
-    /// True when there is something that was not saved.
-    pub fn dirty(&self) -> bool {
-        self.saved != Some(self.done)
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        *self = Self::default();
-    }
 }
 
 #[cfg(test)]
@@ -84,20 +59,18 @@ mod tests {
     #[test]
     fn steps_go_back_and_forth() {
         let mut undo = Undo::default();
-        assert!(undo.undo().is_none() && !undo.dirty());
+        assert!(undo.undo().is_none() && !undo.can_undo());
         undo.push(1);
         undo.push(2);
-        undo.saved();
         assert_eq!(undo.undo(), Some(&2));
-        assert!(undo.dirty() && undo.can_redo());
         assert_eq!(undo.redo(), Some(&2));
-        assert!(!undo.dirty() && undo.redo().is_none());
+        assert!(undo.redo().is_none());
         undo.undo();
         undo.push(3);
-        assert!(undo.dirty() && !undo.can_redo(), "what was saved is out of reach");
+        assert!(undo.redo().is_none(), "what was taken back is forgotten");
         undo.undo();
         undo.undo();
-        assert!(undo.dirty() && !undo.can_undo());
+        assert!(!undo.can_undo());
         for i in 0..2 * MOST {
             undo.push(i);
         }

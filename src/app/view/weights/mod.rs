@@ -213,11 +213,6 @@ impl Weights {
         self.outcome.as_ref().map_or(&self.full[sheet], |o| &o.stored[sheet].influences)
     }
 
-    /// The influences before pruning.
-    pub fn full(&self, sheet: usize) -> &Influences {
-        &self.full[sheet]
-    }
-
     /// The meshes as they are shown: pairs of a mesh's index and its influences, one per vertex of the character's mesh.
     pub fn packed_meshes(&self) -> Vec<(usize, Influences)> {
         let spread = |(at, sheet): (usize, &Sheet)| {

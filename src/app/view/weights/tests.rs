@@ -124,7 +124,7 @@ fn fields_of_bones_and_counts() {
     let rest = Pose::rest(&w.facts.rig);
     let field = w.field(&rest).unwrap();
     for (v, &x) in field.values[0].iter().enumerate() {
-        assert_eq!(x, w.full(0).of(v).iter().find(|i| i.joint == 1).unwrap().weight);
+        assert_eq!(x, w.full[0].of(v).iter().find(|i| i.joint == 1).unwrap().weight);
     }
     assert_eq!(field.legend.marks(), ["1.00", "0.750", "0.500", "0.250", "0"]);
     w.show = Show::Count;
@@ -146,33 +146,33 @@ fn what_is_packed_has_the_mesh_s_own_vertices() {
 #[test]
 fn edits_undo_over_drags_and_mirror() {
     let mut w = weights();
-    let start = w.full(0).clone();
+    let start = w.full[0].clone();
     let at = Chosen { sheet: 0, vertex: 9 };
     w.drag(at, 3, 0.9, false);
     w.drag(at, 3, 0.0, false);
     // A bone at 0 stays in the list while it is dragged.
     assert_eq!(w.listed(at).len(), 4);
-    assert_eq!(w.full(0).of(9).len(), 3);
+    assert_eq!(w.full[0].of(9).len(), 3);
     w.drag(at, 3, 0.5, false);
-    let share = |joint: u32| w.full(0).of(9).iter().find(|i| i.joint == joint).unwrap().weight;
+    let share = |joint: u32| w.full[0].of(9).iter().find(|i| i.joint == joint).unwrap().weight;
     assert!((share(3) - 0.5).abs() < 1e-6);
     // The others kept their ratios, although 3 once had all but a tenth, and once nothing.
     let old = |joint: u32| start.of(9).iter().find(|i| i.joint == joint).unwrap().weight;
     assert!((share(0) / share(1) - old(0) / old(1)).abs() < 1e-5);
     assert_eq!(w.steps(), (true, false));
     assert!(w.undo());
-    assert_eq!(*w.full(0), start);
+    assert_eq!(w.full[0], start);
     assert!(!w.undo());
     assert!(w.redo());
-    assert!((w.full(0).of(9).iter().find(|i| i.joint == 3).unwrap().weight - 0.5).abs() < 1e-6);
+    assert!((w.full[0].of(9).iter().find(|i| i.joint == 3).unwrap().weight - 0.5).abs() < 1e-6);
     // The plane between arm_l (x = 1) and arm_r (x = 2) is x = 1.5: column 2 faces column 4.
     let at = Chosen { sheet: 0, vertex: 9 };
     assert_eq!(w.image_of(at), Some(11));
     w.set(at, &[Influence { joint: 1, weight: 0.75 }, Influence { joint: 0, weight: 0.25 }], true);
-    let image: Vec<(u32, f32)> = w.full(0).of(11).iter().map(|i| (i.joint, i.weight)).collect();
+    let image: Vec<(u32, f32)> = w.full[0].of(11).iter().map(|i| (i.joint, i.weight)).collect();
     assert_eq!(image, [(2, 0.75), (0, 0.25)]);
     w.undo();
-    assert_eq!(w.full(0).of(11), start.of(11));
+    assert_eq!(w.full[0].of(11), start.of(11));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_second_file_is_compared_by_names() {
     w.compare(&other).unwrap();
     let found = w.other.as_ref().unwrap();
     assert_eq!(found.worst[0].0, Chosen { sheet: 0, vertex: 17 });
-    let lost: f32 = w.full(0).of(17).iter().filter(|i| i.joint != 3).map(|i| 0.25 * i.weight).sum();
+    let lost: f32 = w.full[0].of(17).iter().filter(|i| i.joint != 3).map(|i| 0.25 * i.weight).sum();
     assert!((found.worst[0].1 - lost).abs() < 1e-6);
     w.show = Show::Difference;
     assert_eq!(w.field(&Pose::rest(&w.facts.rig)).unwrap().peak.unwrap().0.vertex, 17);
@@ -264,21 +264,21 @@ fn the_panel_prunes_and_edits() {
     harness.get_by_label("Vertex 9");
     harness.get_all_by_label("×").next().unwrap().click();
     harness.run_steps(3);
-    assert_eq!(harness.state().full(0).of(9).len(), 3);
-    let sum: f32 = harness.state().full(0).of(9).iter().map(|i| i.weight).sum();
+    assert_eq!(harness.state().full[0].of(9).len(), 3);
+    let sum: f32 = harness.state().full[0].of(9).iter().map(|i| i.weight).sum();
     assert!((sum - 1.0).abs() < 1e-6);
     harness.get_by_label("Undo").click();
     harness.run_steps(3);
-    assert_eq!(harness.state().full(0).of(9).len(), 4);
+    assert_eq!(harness.state().full[0].of(9).len(), 4);
     // Without normalising, changes are collected.
     harness.get_by_label("Normalise").click();
     harness.run_steps(3);
     harness.get_all_by_label("×").next().unwrap().click();
     harness.run_steps(3);
-    assert_eq!(harness.state().full(0).of(9).len(), 4);
+    assert_eq!(harness.state().full[0].of(9).len(), 4);
     harness.get_by_label("Normalise and apply").click();
     harness.run_steps(3);
-    assert_eq!(harness.state().full(0).of(9).len(), 3);
+    assert_eq!(harness.state().full[0].of(9).len(), 3);
     wait(harness.state_mut());
 }
 
