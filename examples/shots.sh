@@ -29,11 +29,15 @@ shot() {
     echo "docs/$name.png"
 }
 
-# Turns the picture to the front and steps back.
-front=('mousemove 500 690' 'mousedown 1' 'mousemove 550 690' 'mousemove 600 690' 'mouseup 1' 'click 5' 'click 5')
+# Turns the picture to the front.
+front=('mousemove 500 690' 'mousedown 1' 'mousemove 550 690' 'mousemove 600 690' 'mouseup 1')
 
-shot pose 12 hand pose "${front[@]}"
-shot fist 12 hand pose "${front[@]}" 'mousemove 957 571' 'mousedown 1' 'mousemove 1000 580' 'mousemove 1056 597' 'mouseup 1'
+# Drags the point of the pose space from where it begins.
+point() { at=("mousemove 957 571" "mousedown 1" "mousemove $((($1 + 957) / 2)) $((($2 + 571) / 2))" "mousemove $1 $2" "mouseup 1"); }
+
+point 923 597 && shot open 12 hand pose "${front[@]}" "${at[@]}"
+point 991 598 && shot pose 12 hand pose "${front[@]}" "${at[@]}"
+point 1057 598 && shot fist 12 hand pose "${front[@]}" "${at[@]}"
 shot tetrahedron 12 hand pose "${front[@]}" 'mousemove 188 122' 'click 1'
 shot weights 12 "$model" weights
 shot error 12 "$model" weights 'mousemove 202 89' 'click 1'
