@@ -81,9 +81,8 @@ struct Other {
 
 pub fn run(args: Args, adapter: Option<&str>) -> Outcome {
     if let Some(path) = &args.json {
-        output::check(path, &[], true)?;
         // Before the measurement, not after it.
-        output::check_folder(path)?;
+        output::check(path, &[], true)?;
     }
     let (device, queue, info) = device::open(adapter)?;
     output::say(&format!("{} ({}), {}", info.name, info.backend, info.driver_info))?;

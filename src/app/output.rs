@@ -5,8 +5,12 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
 use std::path::Path;
 
-/// Refuses an output that is one of the inputs, unless `force`.
+/// Refuses an output whose folder does not exist, before anything is computed for it, or that is one of the inputs, unless
+/// `force`.
 pub fn check(output: &Path, inputs: &[&Path], force: bool) -> Result<(), Box<dyn Error>> {
+    if let Some(folder) = output.parent().filter(|f| !f.as_os_str().is_empty() && !f.is_dir()) {
+        return Err(format!("{}: there is no folder {}", output.display(), folder.display()).into());
+    }
     let Ok(target) = output.canonicalize() else { return Ok(()) };
     if target.is_dir() {
         return Err(format!("{}: is a folder", output.display()).into());
@@ -15,16 +19,6 @@ pub fn check(output: &Path, inputs: &[&Path], force: bool) -> Result<(), Box<dyn
         return Err(format!("{}: is the input itself; --force overwrites it", output.display()).into());
     }
     Ok(())
-}
-
-/// Refuses a file whose folder does not exist, before anything is computed for it.
-pub fn check_folder(output: &Path) -> Result<(), Box<dyn Error>> {
-    match output.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(format!("{}: there is no folder {}", output.display(), folder.display()).into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// True when two outputs, which need not exist yet, are the same file.

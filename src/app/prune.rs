@@ -70,7 +70,6 @@ pub fn run(args: Args) -> Outcome {
     if let Some(report) = &args.report {
         let inputs: Vec<&Path> = args.inputs.iter().map(PathBuf::as_path).collect();
         output::check(report, &inputs, args.force)?;
-        output::check_folder(report)?;
         if let Some(target) = targets.iter().flatten().find(|target| output::same(target, report)) {
             return Err(format!("{}: is where a result goes, not the report", target.display()).into());
         }

@@ -28,7 +28,9 @@ pub fn header(ui: &mut Ui, stage: Option<&Stage>, recent: &mut Vec<Recent>, requ
     if let Some(stage) = stage {
         let c = &stage.character;
         let vertices: usize = c.parts.iter().filter_map(|p| c.meshes.get(p.mesh)).map(|m| m.positions.len()).sum();
-        let joints: usize = c.skins.iter().map(|s| s.joints.len()).sum();
+        // What hangs on a node rigidly has a skin for the engine's sake only.
+        let is_bound = |skin: usize| c.parts.iter().any(|p| p.skin == skin && !p.rigid);
+        let joints: usize = (0..c.skins.len()).filter(|&s| is_bound(s)).map(|s| c.skins[s].joints.len()).sum();
         ui.weak(format!("{}, {}", count(vertices, "vertex", "vertices"), count(joints, "joint", "joints")));
     }
 }
